@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { root, www } from '../lib/paths.mjs';
+import { Problem } from '../lib/problem.mjs';
+import { capture, show } from '../lib/process.mjs';
+
+const stamp = join(www, 'pkg', '.stamp');
+
+/**
+ * Builds www/pkg from the crate. cargo knows by itself what changed, but wasm-bindgen and wasm-opt would run every time, so the
+ * stamp keeps the hash of everything that the output depends on. It is written last: a build that was cut short is done again.
+ */
+export async function buildWasm() {
+  const inputs = await hashOfInputs();
+  if ((await readFile(stamp, 'utf8').catch(() => '')) === inputs) return 'unchanged';
+  await rm(stamp, { force: true });
+  const args = ['build', '--release', '--target', 'web', '--out-dir', 'www/pkg', '--no-pack'];
+  const code = await show('wasm-pack', ['--quiet', ...args]);
+  if (code !== 0) throw new Problem('The wasm build failed, for the reason that stands above.');
+  await writeFile(stamp, inputs);
+}
+
+async function hashOfInputs() {
+  const files = ['Cargo.toml', 'Cargo.lock', 'package-lock.json'];
+  for (const entry of await readdir(join(root, 'src'), { recursive: true, withFileTypes: true })) {
+    if (entry.isFile())
+      files.push(join(entry.parentPath ?? entry.path, entry.name).slice(root.length + 1));
+  }
+  const hash = createHash('sha256');
+  hash.update((await capture('rustc', ['--version'])).output);
+  for (const file of files.sort()) {
+    hash.update(`\0${file}\0`).update(await readFile(join(root, file)));
+  }
+  return hash.digest('hex');
+}

@@ -1,0 +1,30 @@
+import { existsSync } from 'node:fs';
+import { which } from './paths.mjs';
+import { Problem } from './problem.mjs';
+
+const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome'];
+const macApplication = '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome';
+
+/** The path of Chromium or Chrome, or null. CHROME names one that is not on the PATH. */
+export function findBrowser() {
+  if (process.env.CHROME) return process.env.CHROME;
+  for (const name of names) {
+    const path = which(name);
+    if (path) return path;
+  }
+  return existsSync(macApplication) ? macApplication : null;
+}
+
+/** Starts a headless browser. The sandbox is off because it cannot be had as root, which is what CI machines are. */
+export async function launchBrowser() {
+  const executablePath = findBrowser();
+  if (!executablePath)
+    throw new Problem(
+      'Chromium is missing: run `make test`, which installs it, or set CHROME to its path.',
+    );
+  const { chromium } = await import('playwright-core');
+  return chromium.launch({
+    executablePath,
+    args: ['--no-sandbox', '--disable-background-networking'],
+  });
+}

@@ -1,0 +1,51 @@
+// `make test`: every test there is. All runners run even if one fails, and node's is last, so the output ends with the summaries.
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { build } from './build.mjs';
+import { install } from './install.mjs';
+import { root } from './lib/paths.mjs';
+import { main } from './lib/problem.mjs';
+import { show } from './lib/process.mjs';
+import { secondsSince } from './lib/time.mjs';
+
+const failed = [];
+
+async function runner(name, command, args, options) {
+  console.log(`\n== ${name}: ${command} ${args.join(' ')}`);
+  const start = performance.now();
+  if ((await show(command, args, options)) !== 0) failed.push(name);
+  return start;
+}
+
+async function browserTests() {
+  const files = await readdir(join(root, 'tests', 'e2e')).catch(() => []);
+  return files
+    .filter((name) => name.endsWith('.test.js'))
+    .sort()
+    .map((name) => `tests/e2e/${name}`);
+}
+
+await main(async () => {
+  await install({ browser: true });
+  await build();
+  const browser = await browserTests();
+  if (browser.length === 0)
+    console.log('tests/e2e has no *.test.js yet, so no test uses the built page.');
+
+  const native = await runner('native', 'cargo', ['test']);
+  console.log(`native_tests_s: ${secondsSince(native)}`);
+
+  // A cold Chromium on a busy machine can need more than the runner's default of twenty seconds.
+  const env = { WASM_BINDGEN_TEST_TIMEOUT: '120' };
+  const wasm = await runner('wasm', 'wasm-pack', ['test', '--headless', '--chrome'], { env });
+  console.log(`wasm_tests_s: ${secondsSince(wasm)}`);
+
+  if (browser.length > 0) {
+    // TAP's last lines are its summary, `# tests N` to `# duration_ms N`, on a terminal and in a file alike.
+    await runner('browser', process.execPath, ['--test', '--test-reporter=tap', ...browser]);
+  }
+  if (failed.length > 0) {
+    console.error(`Failed: ${failed.join(', ')}.`);
+    process.exitCode = 1;
+  }
+});
