@@ -1,0 +1,195 @@
+//! What came of an effect, and what the agent makes of it.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::machine::{Agent, Phase};
+use super::protocol::{Completion, Decision, EffectKind, Failure, Outcome};
+use super::retry::parse_retry_after;
+use super::run::{ModelTurn, ToolStage, ToolsTurn, Turn};
+use super::state::{ApprovalStatus, Status};
+use super::tools::ToolSpec;
+use crate::json::count;
+use crate::log::record::{LlmCall, Record, RecordBody, Retry, object};
+
+/// How often a write is tried before the agent gives up on its storage.
+const WRITE_TRIES: u32 = 3;
+
+impl Agent {
+    pub(super) fn written(&mut self, record: &Record) {
+        self.failed_writes = 0;
+        match &record.body {
+            RecordBody::Resume { .. } => self.resume = None,
+            RecordBody::Checkpoint { .. } => self.saved = None,
+            _ => {}
+        }
+        // The agent writes only what fits its own run, so there is nothing to diverge from.
+        let applied = self.run.apply(record, &self.config);
+        debug_assert!(applied.is_ok(), "{applied:?}");
+        self.advance();
+    }
+
+    /// The write is tried again; what led to it is not.
+    pub(super) fn write_failed(&mut self, record: Arc<Record>) {
+        self.failed_writes += 1;
+        let gives_up = self.failed_writes >= WRITE_TRIES;
+        self.phase = Phase::Ready(if gives_up { self.stop(Status::StorageFailed) } else { EffectKind::Append(record) });
+    }
+
+    pub(super) fn completed(&mut self, completion: Completion) {
+        let projection = self.run.projection(&self.config);
+        let usage = |field: &str| completion.usage.get(field).and_then(count);
+        let (input, output) = (usage("input_tokens"), usage("output_tokens"));
+        let input_tokens = input.unwrap_or(projection.input_tokens);
+        let output_tokens = output.unwrap_or(projection.output_tokens);
+        let plan_version = self.run.state.plan.version + u32::from(completion.plan.is_some());
+        let body = RecordBody::LlmCall(LlmCall {
+            thought: completion.thought,
+            plan: completion.plan,
+            plan_version,
+            tool_calls: completion.tool_calls.into(),
+            input_tokens,
+            output_tokens,
+            cost: self.config.prices.cost(input_tokens, output_tokens),
+            latency_ms: completion.latency_ms,
+            usage_partial: input.is_none() || output.is_none(),
+        });
+        self.phase = Phase::Ready(self.append(body));
+    }
+
+    pub(super) fn model_failed(&mut self, attempt: u32, failure: &Failure) {
+        let failures = match &self.run.turn {
+            Turn::Model(ModelTurn { failures, .. }) => failures + 1,
+            Turn::Ready | Turn::Tools(_) => 1,
+        };
+        let retryable = failure.code.outcome() != Outcome::Rejected;
+        let backoff_ms = self.backoff_ms(failures, failure, "model").filter(|_| retryable);
+        match backoff_ms {
+            Some(backoff_ms) => {
+                let retry = self.retry(attempt, failure, backoff_ms);
+                self.phase = Phase::Ready(self.append(RecordBody::LlmRetry(retry)));
+            }
+            None => {
+                if failure.code.outcome() == Outcome::Unknown {
+                    let config = self.config.clone();
+                    self.run.count_projection(&config);
+                }
+                self.model_failure = Some(format!("{failure}, in attempt {attempt}").into());
+                self.advance();
+            }
+        }
+    }
+
+    pub(super) fn tool_answered(&mut self, result: Value) {
+        let Some((turn, _)) = self.call_under_way() else {
+            return;
+        };
+        let call = turn.calls[turn.index].clone();
+        if turn.stage != ToolStage::LookingUp {
+            self.phase = Phase::Ready(self.append_result(&call, true, result));
+            return;
+        }
+        match (result.get("found").and_then(Value::as_bool), result.get("result")) {
+            (Some(true), Some(found)) => self.phase = Phase::Ready(self.append_result(&call, true, found.clone())),
+            (Some(false), _) => self.set_stage(ToolStage::SendAgain),
+            _ => self.set_stage(ToolStage::Unresolved),
+        }
+    }
+
+    pub(super) fn tool_failed(&mut self, attempt: u32, failure: &Failure) {
+        let Some((turn, spec)) = self.call_under_way() else {
+            return;
+        };
+        if turn.stage == ToolStage::LookingUp {
+            self.set_stage(ToolStage::Unresolved);
+            return;
+        }
+        let outcome = failure.code.outcome();
+        let repeatable = match outcome {
+            Outcome::NotExecuted => true,
+            Outcome::Unknown => spec.idempotent || spec.read_only,
+            Outcome::Rejected => false,
+        };
+        if outcome == Outcome::Unknown && !repeatable {
+            self.set_stage(ToolStage::InDoubt);
+            return;
+        }
+        let call = turn.calls[turn.index].clone();
+        let failures = turn.failures + 1;
+        let backoff_ms = self.backoff_ms(failures, failure, &call.id).filter(|_| repeatable);
+        let effect = match backoff_ms {
+            Some(backoff_ms) => {
+                let retry = self.retry(attempt, failure, backoff_ms);
+                self.append(RecordBody::ToolRetry { tool: call.name.clone(), retry })
+            }
+            None if outcome == Outcome::Unknown => {
+                let error = format!("{failure}, after {failures} attempts; it is not known whether it was executed");
+                let (ok, yes) = (Value::from(false), Value::from(true));
+                self.append_result(&call, false, object([("ok", ok), ("retryable", yes.clone()), ("in_doubt", yes), ("error", error.into())]))
+            }
+            None if outcome == Outcome::Rejected => self.append_failure(&call, false, failure.message.clone()),
+            None => {
+                let attempts = if failures == 1 { "1 attempt".to_string() } else { format!("{failures} attempts") };
+                self.append_failure(&call, true, format!("{failure}, after {attempts}"))
+            }
+        };
+        self.phase = Phase::Ready(effect);
+    }
+
+    /// `decision`: what a person decided; `None` if nobody did in time.
+    pub(super) fn decided(&mut self, approval_key: Arc<str>, decision: Option<Decision>) {
+        let Some((turn, _)) = self.call_under_way() else {
+            return;
+        };
+        let call = turn.calls[turn.index].clone();
+        let body = match decision {
+            Some(Decision { approved, approver, note }) => {
+                let status = if approved { ApprovalStatus::Approved } else { ApprovalStatus::Denied };
+                self.approval_record(&call, approval_key, status, approver, note)
+            }
+            None => self.approval_record(&call, approval_key, ApprovalStatus::Expired, "nobody".into(), None),
+        };
+        self.phase = Phase::Ready(self.append(body));
+    }
+
+    pub(super) fn time_has_come(&mut self) {
+        let effect = match &self.run.turn {
+            Turn::Ready => None,
+            Turn::Model(turn) => Some(self.request_model(turn.attempt + 1, false)),
+            Turn::Tools(turn) => self.config.tool(&turn.calls[turn.index].name).map(|spec| self.send(spec, turn)),
+        };
+        match effect {
+            Some(effect) => self.phase = Phase::Ready(effect),
+            None => self.advance(),
+        }
+    }
+
+    /// The turn and the tool of the call that is under way.
+    fn call_under_way(&self) -> Option<(&ToolsTurn, &ToolSpec)> {
+        match &self.run.turn {
+            Turn::Tools(turn) => Some((turn, self.config.tool(&turn.calls[turn.index].name)?)),
+            Turn::Ready | Turn::Model(_) => None,
+        }
+    }
+
+    /// Moves the call on without a record: after a crash the intent alone leads to the same place.
+    fn set_stage(&mut self, stage: ToolStage) {
+        if let Turn::Tools(turn) = &mut self.run.turn {
+            turn.stage = stage;
+        }
+        self.advance();
+    }
+
+    fn backoff_ms(&self, failures: u32, failure: &Failure, call: &str) -> Option<u64> {
+        let retry_after = failure.retry_after.as_deref().map(|text| parse_retry_after(text, self.now_ms));
+        // Another step is another lot, also under the same call id.
+        let lot = format!("{}/{call}", self.run.state.step);
+        self.config.retry.backoff_ms(failures, retry_after, self.config.seed, &lot)
+    }
+
+    fn retry(&self, attempt: u32, failure: &Failure, backoff_ms: u64) -> Retry {
+        let until_ms = self.now_ms.saturating_add(backoff_ms);
+        Retry { attempt, error: failure.to_string().into(), backoff_ms, until_ms }
+    }
+}

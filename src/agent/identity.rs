@@ -1,0 +1,120 @@
+//! Who is who: one identity of a call serves approval, idempotency, loop guard and replay.
+//!
+//! The identity is the tool and the canonical arguments. Keys are readable on purpose: a learner sees in the billing ledger why two
+//! requests were taken for one. The hashes here tell values apart and find damage; where equality decides something (an approval
+//! covers *these* arguments) the full text is compared.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::canonical::canonical;
+use super::tools::ToolSpec;
+
+/// FNV-1a with 64 bits, finished with SplitMix64's mixer so that short texts spread over all bits.
+pub fn hash64(bytes: &[u8]) -> u64 {
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for &byte in bytes {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+    mix(hash)
+}
+
+/// SplitMix64's output function: a bijection on 64 bits.
+pub fn mix(seed: u64) -> u64 {
+    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Tool and canonical arguments, for example `get_invoice {"invoice_id":"INV-1"}`.
+pub fn call_identity(tool: &str, args: &Value) -> Arc<str> {
+    format!("{tool} {}", canonical(args)).into()
+}
+
+/// The key under which a service recognises a repeated request.
+///
+/// With `intent_keys` and a tool that names the fields of its business intent, the key is made from those: the same charge refunded
+/// under another call id is the same refund. Otherwise it is made from run and call id, which survives a retry and a crash, but not
+/// a model that plans the same thing again.
+pub fn idempotency_key(spec: &ToolSpec, args: &Value, run_id: &str, call_id: &str, intent_keys: bool) -> Arc<str> {
+    if !intent_keys || spec.intent.is_empty() {
+        return format!("{run_id}:{call_id}").into();
+    }
+    let mut key = spec.name.clone();
+    for field in &spec.intent {
+        key.push(':');
+        match &args[field.as_str()] {
+            Value::String(text) => key.push_str(text),
+            other => key.push_str(&canonical(other)),
+        }
+    }
+    key.into()
+}
+
+/// The key of one approval: run, tool, canonical arguments, and how many approvals of exactly these were used up before.
+pub fn approval_key(run_id: &str, tool: &str, args: &Value, used_before: usize) -> Arc<str> {
+    let digest = hash64(canonical(args).as_bytes());
+    format!("{run_id}:{tool}:{digest:016x}:{used_before}").into()
+}
+
+/// A W3C `traceparent` (version 00, sampled) for one attempt of one call.
+///
+/// The trace id is the caller's if the run was started with a valid one, else derived from the run id; the span id is derived from
+/// the call and the attempt, so the same run gives the same ids.
+pub fn traceparent(parent: Option<&str>, run_id: &str, call_id: &str, attempt: u32) -> Arc<str> {
+    let trace_id = parent.filter(|text| is_traceparent(text)).map_or_else(|| trace_id(run_id), |text| text[3..35].to_string());
+    format!("00-{trace_id}-{}-01", span_id(run_id, &format!("{call_id}#{attempt}"))).into()
+}
+
+/// 16 bytes, as lower-case hex, never all zero.
+pub fn trace_id(run_id: &str) -> String {
+    let high = hash64(run_id.as_bytes());
+    format!("{high:016x}{:016x}", mix(high).max(1))
+}
+
+/// 8 bytes, as lower-case hex, never all zero.
+pub fn span_id(run_id: &str, position: &str) -> String {
+    format!("{:016x}", hash64(format!("{run_id}\n{position}").as_bytes()).max(1))
+}
+
+/// True for a `traceparent` of version 00 as W3C Trace Context, section 3.2, wants it: lower-case hex, no all-zero id.
+pub fn is_traceparent(text: &str) -> bool {
+    let hex = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+    let not_zero = |part: &str| part.bytes().any(|byte| byte != b'0');
+    match text.split('-').collect::<Vec<_>>().as_slice() {
+        ["00", trace, span, flags] => {
+            trace.len() == 32 && span.len() == 16 && flags.len() == 2
+                && hex(trace) && hex(span) && hex(flags)
+                && not_zero(trace) && not_zero(span)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_a_valid_traceparent_is_taken_up() {
+        let valid = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        assert!(is_traceparent(valid));
+        for broken in ["", "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01", "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            "00-00000000000000000000000000000000-b7ad6b7169203331-01", "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01", "00-é"] {
+            assert!(!is_traceparent(broken), "{broken}");
+        }
+        assert!(traceparent(Some(valid), "r", "c", 1).starts_with("00-0af7651916cd43dd8448eb211c80319c-"));
+        assert!(is_traceparent(&traceparent(Some("nonsense"), "r", "c", 1)));
+    }
+
+    #[test]
+    fn other_arguments_and_earlier_approvals_give_other_keys() {
+        let key = |amount: u64, used| approval_key("r", "issue_refund", &json!({"amount": amount}), used);
+        assert_ne!(key(288, 0), key(2_880, 0));
+        assert_ne!(key(288, 0), key(288, 1));
+        assert_eq!(key(288, 0), key(288, 0));
+    }
+}

@@ -1,0 +1,230 @@
+//! The agent: `poll` and `handle` over a [`Run`].
+
+use std::sync::Arc;
+
+use super::config::Config;
+use super::protocol::{Answer, Effect, EffectId, EffectKind, Event, EventError};
+use super::run::Run;
+use crate::log::record::Record;
+
+/// An agent at work on one run.
+///
+/// One effect is out at a time. The driver's contract stands in the crate's documentation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Agent {
+    pub(super) config: Arc<Config>,
+    pub(super) run: Run,
+    pub(super) phase: Phase,
+    pub(super) next_id: EffectId,
+    pub(super) now_ms: u64,
+    /// A recovered agent first says so in the log.
+    pub(super) resume: Option<ResumeNote>,
+    /// A saved snapshot whose record is due.
+    pub(super) saved: Option<(u64, u64)>,
+    /// The step at which a snapshot was last tried, so that a failing storage is not asked again in the same step.
+    pub(super) snapshot_tried_at: Option<u32>,
+    /// Why the model could not be had.
+    pub(super) model_failure: Option<Arc<str>>,
+    /// How often the write that is due has failed.
+    pub(super) failed_writes: u32,
+}
+
+/// What the `resume` record will say.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ResumeNote {
+    pub(crate) checkpoint_generation: Option<u64>,
+    pub(crate) records_replayed: u64,
+}
+
+/// What the agent is waiting for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Phase {
+    /// For `poll`: this is what it will hand out.
+    Ready(EffectKind),
+    /// For a record to be durable.
+    Writing { id: EffectId, record: Arc<Record> },
+    /// For a snapshot to be durable.
+    Saving { id: EffectId },
+    /// For the model.
+    CallingModel { id: EffectId, attempt: u32 },
+    /// For a tool.
+    CallingTool { id: EffectId, attempt: u32 },
+    /// For a person.
+    Asking { id: EffectId, approval_key: Arc<str> },
+    /// For a time.
+    Waiting { id: EffectId },
+    /// For nothing: the run is over, or another writer owns it.
+    Over { fenced: bool },
+}
+
+impl Agent {
+    /// An agent for a run that has not started. `now_ms`: milliseconds since 1970.
+    pub fn start(config: Arc<Config>, now_ms: u64) -> Agent {
+        let run = Run::new(&config);
+        Agent::at(config, run, now_ms, None)
+    }
+
+    /// An agent that goes on where a log ends.
+    pub(crate) fn at(config: Arc<Config>, run: Run, now_ms: u64, resume: Option<ResumeNote>) -> Agent {
+        let mut agent = Agent {
+            config,
+            now_ms: now_ms.max(run.history.last_ts_ms),
+            run,
+            phase: Phase::Over { fenced: false },
+            next_id: 1,
+            resume,
+            saved: None,
+            snapshot_tried_at: None,
+            model_failure: None,
+            failed_writes: 0,
+        };
+        agent.advance();
+        agent
+    }
+
+    /// The next thing to do; `None` while an answer is awaited, and for ever once the run is over.
+    #[must_use]
+    pub fn poll(&mut self) -> Option<Effect> {
+        let id = self.next_id;
+        let kind = match std::mem::replace(&mut self.phase, Phase::Over { fenced: false }) {
+            Phase::Ready(kind) => kind,
+            awaiting @ (Phase::Writing { .. }
+            | Phase::Saving { .. }
+            | Phase::CallingModel { .. }
+            | Phase::CallingTool { .. }
+            | Phase::Asking { .. }
+            | Phase::Waiting { .. }
+            | Phase::Over { .. }) => {
+                self.phase = awaiting;
+                return None;
+            }
+        };
+        self.next_id += 1;
+        self.phase = match &kind {
+            EffectKind::Append(record) => Phase::Writing { id, record: record.clone() },
+            EffectKind::CallModel { attempt, .. } => Phase::CallingModel { id, attempt: *attempt },
+            EffectKind::CallTool { attempt, .. } => Phase::CallingTool { id, attempt: *attempt },
+            EffectKind::AskApproval { approval_key, .. } => Phase::Asking { id, approval_key: approval_key.clone() },
+            EffectKind::Wait { .. } => Phase::Waiting { id },
+            EffectKind::SaveCheckpoint { .. } => Phase::Saving { id },
+            EffectKind::Stop { .. } => Phase::Over { fenced: false },
+        };
+        Some(Effect { id, kind })
+    }
+
+    /// Takes the answer to the effect that is out. An answer that does not fit is an error and changes nothing.
+    pub fn handle(&mut self, event: Event) -> Result<(), EventError> {
+        let awaited = match &self.phase {
+            Phase::Ready(_) | Phase::Over { .. } => return Err(EventError::NothingAwaited),
+            Phase::Writing { id, .. }
+            | Phase::Saving { id }
+            | Phase::CallingModel { id, .. }
+            | Phase::CallingTool { id, .. }
+            | Phase::Asking { id, .. }
+            | Phase::Waiting { id } => *id,
+        };
+        if event.effect != awaited {
+            return Err(EventError::WrongEffect { awaited, named: event.effect });
+        }
+        let wrong = EventError::WrongAnswer { effect: self.phase.word(), answer: event.answer.word() };
+        // Time never runs backwards in a log, whatever the driver's clock does.
+        let now_ms = self.now_ms.max(event.at_ms);
+        match (self.phase.clone(), event.answer) {
+            (Phase::Writing { record, .. }, Answer::Durable) => {
+                self.now_ms = now_ms;
+                self.written(&record);
+            }
+            (Phase::Writing { record, .. }, Answer::StorageFailed { .. }) => {
+                self.now_ms = now_ms;
+                self.write_failed(record);
+            }
+            (Phase::Writing { .. } | Phase::Saving { .. }, Answer::Fenced { .. }) => self.phase = Phase::Over { fenced: true },
+            (Phase::Saving { .. }, Answer::Saved { bytes, generation }) => {
+                self.now_ms = now_ms;
+                self.saved = Some((bytes, generation));
+                self.advance();
+            }
+            // The log holds everything that the snapshot would have held.
+            (Phase::Saving { .. }, Answer::StorageFailed { .. }) => {
+                self.now_ms = now_ms;
+                self.advance();
+            }
+            (Phase::CallingModel { .. }, Answer::Completion(completion)) => {
+                self.now_ms = now_ms;
+                self.completed(completion);
+            }
+            (Phase::CallingModel { attempt, .. }, Answer::Failed(failure)) => {
+                self.now_ms = now_ms;
+                self.model_failed(attempt, &failure);
+            }
+            (Phase::CallingTool { .. }, Answer::Result(result)) => {
+                self.now_ms = now_ms;
+                self.tool_answered(result);
+            }
+            (Phase::CallingTool { attempt, .. }, Answer::Failed(failure)) => {
+                self.now_ms = now_ms;
+                self.tool_failed(attempt, &failure);
+            }
+            (Phase::Asking { approval_key, .. }, Answer::Decided(decision)) => {
+                self.now_ms = now_ms;
+                self.decided(approval_key, Some(decision));
+            }
+            (Phase::Asking { approval_key, .. }, Answer::Expired) => {
+                self.now_ms = now_ms;
+                self.decided(approval_key, None);
+            }
+            (Phase::Waiting { .. }, Answer::TimeHasCome) => {
+                self.now_ms = now_ms;
+                self.time_has_come();
+            }
+            (
+                Phase::Ready(_)
+                | Phase::Writing { .. }
+                | Phase::Saving { .. }
+                | Phase::CallingModel { .. }
+                | Phase::CallingTool { .. }
+                | Phase::Asking { .. }
+                | Phase::Waiting { .. }
+                | Phase::Over { .. },
+                _,
+            ) => return Err(wrong),
+        }
+        Ok(())
+    }
+
+    /// What the agent knows.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// What it was given.
+    pub fn config(&self) -> &Arc<Config> {
+        &self.config
+    }
+
+    /// True once another writer owns the run.
+    pub fn is_fenced(&self) -> bool {
+        self.phase == Phase::Over { fenced: true }
+    }
+
+    /// True once there is nothing more to do.
+    pub fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Over { .. })
+    }
+}
+
+impl Phase {
+    /// The effect that is out, for messages.
+    fn word(&self) -> &'static str {
+        match self {
+            Phase::Ready(kind) => kind.word(),
+            Phase::Writing { .. } => "append",
+            Phase::Saving { .. } => "save_checkpoint",
+            Phase::CallingModel { .. } => "call_model",
+            Phase::CallingTool { .. } => "call_tool",
+            Phase::Asking { .. } => "ask_approval",
+            Phase::Waiting { .. } => "wait",
+            Phase::Over { .. } => "stop",
+        }
+    }
+}

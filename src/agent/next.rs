@@ -1,0 +1,336 @@
+//! What the agent wants next: a function of its run.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::approval;
+use super::guards;
+use super::identity::{is_traceparent, traceparent};
+use super::machine::{Agent, Phase, ResumeNote};
+use super::protocol::{EffectKind, ModelRequest, ToolCall};
+use super::run::{Backoff, ModelStage, ToolStage, ToolsTurn, Turn};
+use super::state::{ApprovalStatus, Message, Status};
+use super::tools::{Reliance, ToolSpec};
+use crate::log::record::{InDoubt, Record, RecordBody, object};
+
+/// A checkpoint up to this size is written after every step. A larger one waits until the log has outgrown it.
+const SMALL_CHECKPOINT_BYTES: u64 = 64 * 1024;
+
+impl Agent {
+    pub(super) fn advance(&mut self) {
+        self.phase = Phase::Ready(self.next());
+    }
+
+    /// The next effect, from the run alone.
+    fn next(&mut self) -> EffectKind {
+        if self.run.stopped {
+            return self.stop(self.run.state.status);
+        }
+        if !self.run.started {
+            return self.append(self.run_start());
+        }
+        if let Some(note) = &self.resume {
+            let body = self.resume_record(note);
+            return self.append(body);
+        }
+        if let Some((bytes, generation)) = self.saved {
+            return self.append(RecordBody::Checkpoint { bytes, generation });
+        }
+        if self.checkpoint_is_due() {
+            self.snapshot_tried_at = Some(self.run.state.step);
+            let state = &self.run.state;
+            let saved_guards = self.config.policies.saved_guards;
+            let state = if saved_guards { state.clone() } else { Arc::new(state.without_counters()) };
+            return EffectKind::SaveCheckpoint { state };
+        }
+        if let Some(error) = self.model_failure.clone() {
+            let explanation = Map::from_iter([("error".to_string(), Value::from(&*error))]);
+            return self.append_stop(Status::ModelFailed, explanation);
+        }
+        if let Some(status) = self.run.tripped {
+            return self.append_stop(status, Map::new());
+        }
+        match &self.run.turn {
+            Turn::Ready if self.run.state.status == Status::Done => self.append_stop(Status::Done, Map::new()),
+            Turn::Ready => self.request_model(1, true),
+            Turn::Model(turn) => match &turn.stage {
+                ModelStage::InFlight => self.call_model(turn.attempt),
+                ModelStage::Backoff(backoff) => self.wait(backoff),
+                ModelStage::InDoubt => self.request_model(turn.attempt + 1, false),
+            },
+            Turn::Tools(turn) => self.next_of_call(turn),
+        }
+    }
+
+    /// The next effect for the tool call that is under way.
+    fn next_of_call(&self, turn: &ToolsTurn) -> EffectKind {
+        let call = &turn.calls[turn.index];
+        let Some(spec) = self.config.tool(&call.name) else {
+            let names: Vec<&str> = self.config.tools.iter().map(|tool| tool.name.as_str()).collect();
+            return self.append_failure(call, false, format!("there is no tool `{}`; there are {}", call.name, names.join(", ")));
+        };
+        match &turn.stage {
+            ToolStage::Due => self.check_and_gate(spec, turn),
+            ToolStage::Asking { approval_key } | ToolStage::AskingInDoubt { approval_key } => self.ask(call, approval_key),
+            ToolStage::Decided { status: ApprovalStatus::Approved, .. } | ToolStage::SendAgain => self.send(spec, turn),
+            ToolStage::Decided { status: ApprovalStatus::Denied, approver } => {
+                let error = format!("denied by {approver}; the decision stands");
+                self.append_result(call, false, object([("ok", false.into()), ("denied", true.into()), ("error", error.into())]))
+            }
+            ToolStage::Decided { status: ApprovalStatus::Expired, .. } => {
+                let error = "nobody decided in time; it was not executed";
+                self.append_result(call, false, object([("ok", false.into()), ("expired", true.into()), ("error", error.into())]))
+            }
+            ToolStage::InFlight => self.call_tool(spec, turn),
+            ToolStage::LookingUp => match &spec.lookup {
+                Some(lookup) => self.call_lookup(lookup, turn),
+                None => self.ask_in_doubt(turn),
+            },
+            ToolStage::Backoff(backoff) => self.wait(backoff),
+            ToolStage::InDoubt if spec.idempotent || spec.read_only => self.send(spec, turn),
+            ToolStage::InDoubt => match &spec.lookup {
+                Some(lookup) => self.append(self.tool_call_record(lookup, lookup_args(&self.action(call)), turn, turn.attempt)),
+                None => self.ask_in_doubt(turn),
+            },
+            ToolStage::Unresolved => self.ask_in_doubt(turn),
+            ToolStage::LeftInDoubt => {
+                let error = format!("it is not known whether {} was executed, and it is not sent again", call.name);
+                let result = object([
+                    ("ok", false.into()),
+                    ("retryable", false.into()),
+                    ("in_doubt", true.into()),
+                    ("error", error.into()),
+                ]);
+                self.append_result(call, false, result)
+            }
+            ToolStage::ReplanDue { reason } => self.append(RecordBody::Replan { reason: reason.clone() }),
+        }
+    }
+
+    /// Before a call is sent for the first time: are its arguments right, and may it run?
+    fn check_and_gate(&self, spec: &ToolSpec, turn: &ToolsTurn) -> EffectKind {
+        let call = &turn.calls[turn.index];
+        if let Err(error) = spec.check(&call.args) {
+            return self.append_failure(call, false, error);
+        }
+        if !spec.irreversible || !self.config.policies.approval_gate {
+            return self.send(spec, turn);
+        }
+        if let Some(standing) = approval::standing(&self.run.state, &self.config, call) {
+            return self.append(RecordBody::Approval {
+                tool: call.name.clone(),
+                args: call.args.clone(),
+                approval_key: standing.approval_key.clone(),
+                decision: standing.status,
+                approver: standing.approver.clone(),
+                note: None,
+                reused: true,
+            });
+        }
+        let approval_key = approval::question_key(&self.run.state, &self.config, call);
+        self.append(RecordBody::ApprovalRequest { tool: call.name.clone(), args: call.args.clone(), approval_key })
+    }
+
+    fn ask(&self, call: &ToolCall, approval_key: &Arc<str>) -> EffectKind {
+        if self.config.has_approver {
+            let (tool, args, approval_key) = (call.name.clone(), call.args.clone(), approval_key.clone());
+            return EffectKind::AskApproval { tool, args, approval_key };
+        }
+        let (decision, approver) = match self.config.policies.default_deny {
+            true => (ApprovalStatus::Denied, "policy:deny_all"),
+            false => (ApprovalStatus::Approved, "policy:allow_all"),
+        };
+        self.append(self.approval_record(call, approval_key.clone(), decision, approver.into(), None))
+    }
+
+    fn ask_in_doubt(&self, turn: &ToolsTurn) -> EffectKind {
+        let call = &turn.calls[turn.index];
+        let approval_key = approval::doubt_key(&self.run.state, &self.config, call, turn.attempt);
+        self.append(RecordBody::ApprovalRequest { tool: call.name.clone(), args: call.args.clone(), approval_key })
+    }
+
+    pub(super) fn send(&self, spec: &ToolSpec, turn: &ToolsTurn) -> EffectKind {
+        let args = turn.calls[turn.index].args.clone();
+        self.append(self.tool_call_record(&spec.name, args, turn, turn.attempt + 1))
+    }
+
+    pub(super) fn request_model(&self, attempt: u32, first: bool) -> EffectKind {
+        match guards::check(&self.run, &self.config, first) {
+            Some(trip) => self.append(trip.record()),
+            None => self.append(RecordBody::LlmRequest { attempt, projected: self.run.projection(&self.config).cost }),
+        }
+    }
+
+    fn wait(&self, backoff: &Backoff) -> EffectKind {
+        EffectKind::Wait { until_ms: backoff.until_ms.min(self.now_ms.saturating_add(backoff.backoff_ms)) }
+    }
+
+    fn call_model(&self, attempt: u32) -> EffectKind {
+        let request = ModelRequest {
+            messages: self.run.state.messages.clone(),
+            tools: self.config.tools.clone(),
+            max_output_tokens: self.config.limits.output_reserve,
+        };
+        EffectKind::CallModel { request, attempt }
+    }
+
+    fn call_tool(&self, spec: &ToolSpec, turn: &ToolsTurn) -> EffectKind {
+        let call = turn.calls[turn.index].clone();
+        let reliance = spec.relies_on.as_ref().filter(|_| self.config.policies.reread_world);
+        EffectKind::CallTool {
+            attempt: turn.attempt,
+            idempotency_key: self.action(&call),
+            trace_context: self.traceparent(&call, turn.attempt),
+            expected_version: reliance.and_then(|reliance| self.version_read(reliance, &call)),
+            call,
+        }
+    }
+
+    fn call_lookup(&self, lookup: &str, turn: &ToolsTurn) -> EffectKind {
+        let call = &turn.calls[turn.index];
+        let key = self.action(call);
+        EffectKind::CallTool {
+            call: ToolCall::new(call.id.clone(), lookup, (*lookup_args(&key)).clone()),
+            attempt: turn.attempt,
+            idempotency_key: key,
+            trace_context: self.traceparent(call, turn.attempt),
+            expected_version: None,
+        }
+    }
+
+    fn checkpoint_is_due(&self) -> bool {
+        let (state, history) = (&self.run.state, &self.run.history);
+        let outgrown = history.snapshot_bytes <= SMALL_CHECKPOINT_BYTES || history.bytes_since_snapshot >= history.snapshot_bytes;
+        self.config.policies.checkpoints
+            && self.run.turn == Turn::Ready
+            && self.run.tripped.is_none()
+            && state.step > history.snapshot_step
+            && self.snapshot_tried_at != Some(state.step)
+            && outgrown
+    }
+
+    // --- Records and effects, put together -----------------------------------------------------------------------------------
+
+    /// The effect of writing a record of the present step.
+    pub(super) fn append(&self, body: RecordBody) -> EffectKind {
+        let run_id = self.config.run_id.clone();
+        EffectKind::Append(Arc::new(Record { ts_ms: self.now_ms, run_id, step: self.run.state.step, body }))
+    }
+
+    /// The effect of writing what the model will see of a call.
+    pub(super) fn append_result(&self, call: &ToolCall, ok: bool, result: Value) -> EffectKind {
+        self.append(RecordBody::ToolResult { tool: call.name.clone(), call_id: call.id.clone(), ok, result: Arc::new(result) })
+    }
+
+    /// The effect of writing an error that the model will see.
+    pub(super) fn append_failure(&self, call: &ToolCall, retryable: bool, error: String) -> EffectKind {
+        self.append_result(call, false, object([("ok", false.into()), ("retryable", retryable.into()), ("error", error.into())]))
+    }
+
+    fn append_stop(&self, status: Status, explanation: Map<String, Value>) -> EffectKind {
+        self.append(RecordBody::Stop { status, used: Arc::new(self.run.state.cost.usd_number()), explanation })
+    }
+
+    pub(super) fn stop(&self, status: Status) -> EffectKind {
+        let final_text = self.run.state.final_text.clone().filter(|_| status == Status::Done);
+        EffectKind::Stop { status, final_text }
+    }
+
+    fn run_start(&self) -> RecordBody {
+        let config = &self.config;
+        RecordBody::RunStart {
+            scenario: config.scenario.clone(),
+            seed: config.seed,
+            mechanisms: config.mechanisms.clone(),
+            limits: Arc::new(config.limits_json()),
+            traceparent: config.traceparent.clone().filter(|text| is_traceparent(text)),
+        }
+    }
+
+    fn resume_record(&self, note: &ResumeNote) -> RecordBody {
+        RecordBody::Resume {
+            from_step: self.run.state.step,
+            checkpoint_generation: note.checkpoint_generation,
+            records_replayed: note.records_replayed,
+            in_doubt: self.in_doubt(),
+        }
+    }
+
+    /// The intent that has no result.
+    fn in_doubt(&self) -> Option<InDoubt> {
+        match &self.run.turn {
+            Turn::Model(turn) if turn.stage == ModelStage::InFlight => {
+                Some(InDoubt::Model { attempt: turn.attempt, projected: self.run.projection(&self.config).cost })
+            }
+            Turn::Tools(turn) if matches!(turn.stage, ToolStage::InFlight | ToolStage::LookingUp) => {
+                let call = &turn.calls[turn.index];
+                Some(InDoubt::Tool {
+                    tool: call.name.clone(),
+                    call_id: call.id.clone(),
+                    attempt: turn.attempt,
+                    idempotency_key: self.action(call),
+                })
+            }
+            Turn::Ready | Turn::Model(_) | Turn::Tools(_) => None,
+        }
+    }
+
+    pub(super) fn approval_record(
+        &self,
+        call: &ToolCall,
+        approval_key: Arc<str>,
+        decision: ApprovalStatus,
+        approver: Arc<str>,
+        note: Option<Arc<str>>,
+    ) -> RecordBody {
+        let (tool, args) = (call.name.clone(), call.args.clone());
+        RecordBody::Approval { tool, args, approval_key, decision, approver, note, reused: false }
+    }
+
+    fn tool_call_record(&self, tool: &str, args: Arc<Value>, turn: &ToolsTurn, attempt: u32) -> RecordBody {
+        let call = &turn.calls[turn.index];
+        RecordBody::ToolCall {
+            tool: tool.into(),
+            args,
+            call_id: call.id.clone(),
+            attempt,
+            idempotency_key: self.action(call),
+            traceparent: self.traceparent(call, attempt),
+        }
+    }
+
+    pub(super) fn action(&self, call: &ToolCall) -> Arc<str> {
+        approval::action(&self.config, call)
+    }
+
+    fn traceparent(&self, call: &ToolCall, attempt: u32) -> Arc<str> {
+        let config = &self.config;
+        // Call ids may repeat from step to step; the step tells them apart.
+        let position = format!("{}/{}", self.run.state.step, call.id);
+        traceparent(config.traceparent.as_deref(), &config.run_id, &position, attempt)
+    }
+
+    /// The version that the newest successful read of the same thing has shown.
+    fn version_read(&self, reliance: &Reliance, call: &ToolCall) -> Option<Arc<str>> {
+        let wanted = call.args.get(&reliance.argument)?;
+        let messages = &self.run.state.messages;
+        let is_the_read = |read: &&ToolCall| *read.name == *reliance.tool && read.args.get(&reliance.argument) == Some(wanted);
+        messages.iter().enumerate().rev().find_map(|(index, message)| {
+            let Message::Assistant { tool_calls, .. } = message.as_ref() else {
+                return None;
+            };
+            let read = tool_calls.iter().find(is_the_read)?;
+            let answer = messages[index..].iter().find_map(|message| match message.as_ref() {
+                Message::Tool { call_id, content, .. } if *call_id == read.id => Some(content),
+                _ => None,
+            })?;
+            let result: Value = serde_json::from_str(answer).ok()?;
+            result.get(&reliance.version_field)?.as_str().map(Arc::from)
+        })
+    }
+}
+
+fn lookup_args(idempotency_key: &Arc<str>) -> Arc<Value> {
+    Arc::new(object([("idempotency_key", Value::from(&**idempotency_key))]))
+}

@@ -1,0 +1,496 @@
+//! A run as its log tells it: the state, and where in a step it stands.
+//!
+//! [`Run::apply`] is the only code that changes either. The living agent applies a record once it is durable; recovery applies the
+//! records after the checkpoint. So a resumed agent cannot differ from one that never died.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::config::Config;
+use super::identity::hash64;
+use super::money::PicoUsd;
+use super::protocol::{FailureCode, Outcome, ToolCall};
+use super::state::{AgentState, Approval, ApprovalStatus, Message, Status};
+use crate::log::record::{LlmCall, Record, RecordBody, Retry};
+
+/// State, place in the step, and what only the whole log knows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Run {
+    /// What a checkpoint holds.
+    pub state: Arc<AgentState>,
+    /// Where in the step the run stands. Between steps, when checkpoints are taken, it is [`Turn::Ready`].
+    pub turn: Turn,
+    /// Facts that no checkpoint needs to hold, as the log has them.
+    pub history: History,
+    /// True once `run_start` is durable.
+    pub started: bool,
+    /// A guard that has recorded its figures and is about to stop the run.
+    pub tripped: Option<Status>,
+    /// True once `stop` is durable: nothing changes any more.
+    pub stopped: bool,
+}
+
+/// Where in a step a run stands.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Turn {
+    /// Between steps: the guards are next.
+    Ready,
+    /// The model is being called.
+    Model(ModelTurn),
+    /// The calls that it planned are being made, one after the other.
+    Tools(ToolsTurn),
+}
+
+/// A model call under way.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ModelTurn {
+    /// Attempts whose intent is recorded.
+    pub attempt: u32,
+    /// Attempts that failed.
+    pub failures: u32,
+    /// Where it stands.
+    pub stage: ModelStage,
+}
+
+/// Where a model call stands.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ModelStage {
+    /// Its intent is recorded, its result is not.
+    InFlight,
+    /// It failed and is due again later.
+    Backoff(Backoff),
+    /// An agent died over it. Its projection has been counted as spent.
+    InDoubt,
+}
+
+/// A wait that survives a crash.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Backoff {
+    /// Milliseconds since 1970.
+    pub until_ms: u64,
+    /// The whole wait: no clock that was set back makes it longer.
+    pub backoff_ms: u64,
+}
+
+/// The tool calls of one model answer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ToolsTurn {
+    /// All of them.
+    pub calls: Arc<[ToolCall]>,
+    /// The one under way.
+    pub index: usize,
+    /// Its attempts whose intent is recorded.
+    pub attempt: u32,
+    /// Its attempts that failed.
+    pub failures: u32,
+    /// Where it stands.
+    pub stage: ToolStage,
+    /// True once an observation of this step was new.
+    pub news: bool,
+}
+
+/// Where a tool call stands.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ToolStage {
+    /// Nothing has happened yet: checks and the gate are next.
+    Due,
+    /// A person is being asked.
+    Asking {
+        /// The question's key.
+        approval_key: Arc<str>,
+    },
+    /// The gate has its answer.
+    Decided {
+        /// The answer.
+        status: ApprovalStatus,
+        /// Who gave it.
+        approver: Arc<str>,
+    },
+    /// Its intent is recorded, its result is not.
+    InFlight,
+    /// It failed and is due again later.
+    Backoff(Backoff),
+    /// It may have been executed.
+    InDoubt,
+    /// The service is being asked whether it was executed.
+    LookingUp,
+    /// It may have been executed and cannot be looked up.
+    Unresolved,
+    /// A person is being asked whether to send it again.
+    AskingInDoubt {
+        /// The question's key.
+        approval_key: Arc<str>,
+    },
+    /// It was not executed, or a person wants it sent again.
+    SendAgain,
+    /// It stays in doubt.
+    LeftInDoubt,
+    /// It failed for good, and the record that makes the model plan again is due.
+    ReplanDue {
+        /// What it will say.
+        reason: Arc<str>,
+    },
+}
+
+/// What is read from the whole log rather than from a checkpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct History {
+    /// Resumes so far. The first writer has epoch 1, and each resume adds one.
+    pub resumes: u32,
+    /// Time in which the agent was alive and not waiting for a person, in milliseconds.
+    pub active_ms: u64,
+    /// The time of the newest record.
+    pub last_ts_ms: u64,
+    /// After a failure: the wait that was planned, and the most that the gap to the next record may count.
+    planned_wait_ms: Option<u64>,
+    /// Bytes of the newest snapshot.
+    pub snapshot_bytes: u64,
+    /// The step that the newest snapshot stands at.
+    pub snapshot_step: u32,
+    /// Bytes of text that the run has learnt since the newest snapshot.
+    pub bytes_since_snapshot: u64,
+}
+
+impl History {
+    /// Takes note of one record of the log, of any kind.
+    pub fn observe(&mut self, record: &Record) {
+        let gap = record.ts_ms.saturating_sub(self.last_ts_ms);
+        let counted = match &record.body {
+            RecordBody::RunStart { .. } | RecordBody::Approval { reused: false, .. } | RecordBody::Resume { .. } => 0,
+            _ => gap.min(self.planned_wait_ms.unwrap_or(u64::MAX)),
+        };
+        self.active_ms = self.active_ms.saturating_add(counted);
+        self.last_ts_ms = self.last_ts_ms.max(record.ts_ms);
+        self.planned_wait_ms = match &record.body {
+            RecordBody::LlmRetry(retry) | RecordBody::ToolRetry { retry, .. } => Some(retry.backoff_ms),
+            // The lab's mark stands between death and resume: that gap is downtime.
+            RecordBody::Crash { .. } => Some(0),
+            _ => None,
+        };
+        match &record.body {
+            RecordBody::Resume { .. } => self.resumes += 1,
+            RecordBody::Checkpoint { bytes, .. } => {
+                self.snapshot_bytes = *bytes;
+                self.snapshot_step = record.step;
+                self.bytes_since_snapshot = 0;
+            }
+            RecordBody::LlmCall(call) => self.bytes_since_snapshot += call.thought.len() as u64 + 200,
+            RecordBody::ToolResult { result, .. } => self.bytes_since_snapshot += text_bytes(result) + 200,
+            _ => {}
+        }
+    }
+}
+
+/// Bytes of the texts in a value: what makes a result large. Cheaper than writing it out.
+fn text_bytes(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => text.len() as u64,
+        Value::Array(items) => items.iter().map(text_bytes).sum(),
+        Value::Object(fields) => fields.iter().map(|(key, field)| key.len() as u64 + text_bytes(field)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+    }
+}
+
+/// A record does not fit the run that it is applied to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Divergence {
+    /// Where the run stood.
+    pub expected: String,
+    /// What the record is.
+    pub found: String,
+}
+
+impl fmt::Display for Divergence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the log holds {}, but the run stood {}", self.found, self.expected)
+    }
+}
+
+impl Run {
+    /// A run that has not started.
+    pub fn new(config: &Config) -> Run {
+        Run::from_state(AgentState::new(config.task_id.clone(), config.system.clone(), config.task.clone()))
+    }
+
+    /// A run that stands between two steps.
+    pub fn from_state(state: AgentState) -> Run {
+        Run {
+            state: Arc::new(state),
+            turn: Turn::Ready,
+            history: History::default(),
+            started: false,
+            tripped: None,
+            stopped: false,
+        }
+    }
+
+    /// What the next model call can cost at most: the conversation's tokens, and the output reserve.
+    pub fn projection(&self, config: &Config) -> Projection {
+        let input_tokens = self.state.context_tokens;
+        let output_tokens = config.limits.output_reserve;
+        Projection { input_tokens, output_tokens, cost: config.prices.cost(input_tokens, output_tokens) }
+    }
+
+    /// Takes in one durable record.
+    pub fn apply(&mut self, record: &Record, config: &Config) -> Result<(), Divergence> {
+        if record.body.is_settled() {
+            self.state_mut().log_position += 1;
+        }
+        self.history.observe(record);
+        match &record.body {
+            RecordBody::RunStart { .. } if !self.started => self.started = true,
+            RecordBody::LlmRequest { attempt, .. } => self.apply_request(*attempt, record)?,
+            RecordBody::LlmRetry(retry) => self.apply_model_retry(retry, record, config)?,
+            RecordBody::LlmCall(call) => self.apply_llm_call(call, record)?,
+            RecordBody::ApprovalRequest { approval_key, .. } => {
+                let turn = self.tools_turn(record)?;
+                turn.stage = match turn.stage {
+                    ToolStage::InDoubt | ToolStage::Unresolved => ToolStage::AskingInDoubt { approval_key: approval_key.clone() },
+                    _ => ToolStage::Asking { approval_key: approval_key.clone() },
+                };
+            }
+            RecordBody::Approval { .. } => self.apply_approval(record, config)?,
+            RecordBody::ToolCall { tool, attempt, .. } => {
+                let turn = self.tools_turn(record)?;
+                turn.attempt = *attempt;
+                turn.stage = if *tool == turn.calls[turn.index].name { ToolStage::InFlight } else { ToolStage::LookingUp };
+            }
+            RecordBody::ToolRetry { retry, .. } => {
+                let turn = self.tools_turn(record)?;
+                turn.failures += 1;
+                turn.stage = ToolStage::Backoff(Backoff { until_ms: retry.until_ms, backoff_ms: retry.backoff_ms });
+            }
+            RecordBody::ToolResult { tool, call_id, ok, result } => self.apply_tool_result(tool, call_id, *ok, result, record)?,
+            RecordBody::Replan { .. } => {
+                self.tools_turn(record)?;
+                self.state_mut().replans += 1;
+                self.next_call();
+            }
+            RecordBody::Guard { guard, .. } => self.tripped = Some(*guard),
+            RecordBody::Resume { .. } => self.apply_resume(config),
+            RecordBody::Stop { status, .. } => {
+                self.state_mut().status = *status;
+                self.stopped = true;
+            }
+            RecordBody::Checkpoint { .. } | RecordBody::Crash { .. } | RecordBody::Unknown { .. } => {}
+            RecordBody::RunStart { .. } => return Err(self.divergence(record)),
+        }
+        Ok(())
+    }
+
+    fn state_mut(&mut self) -> &mut AgentState {
+        Arc::make_mut(&mut self.state)
+    }
+
+    fn divergence(&self, record: &Record) -> Divergence {
+        let place = match &self.turn {
+            Turn::Ready => "between two steps".to_string(),
+            Turn::Model(turn) => format!("in attempt {} of its model call", turn.attempt),
+            Turn::Tools(turn) => match turn.calls.get(turn.index) {
+                Some(call) => format!("at call {} ({})", call.id, call.name),
+                None => "behind its last call".to_string(),
+            },
+        };
+        let found = match &record.body {
+            RecordBody::ToolResult { tool, call_id, .. } => format!("a tool_result of {tool} for call {call_id}"),
+            RecordBody::ToolCall { tool, call_id, .. } => format!("a tool_call of {tool} for call {call_id}"),
+            body => format!("a record of type {}", body.kind()),
+        };
+        Divergence { expected: format!("in step {} {place}", self.state.step), found }
+    }
+
+    /// The tools' turn with a call under way, which is the one that the record names if it names one.
+    fn tools_turn(&mut self, record: &Record) -> Result<&mut ToolsTurn, Divergence> {
+        let named = match &record.body {
+            RecordBody::ToolCall { call_id, .. } | RecordBody::ToolResult { call_id, .. } => Some(call_id),
+            _ => None,
+        };
+        let fits = match &self.turn {
+            Turn::Tools(turn) => turn.calls.get(turn.index).is_some_and(|call| named.is_none_or(|id| *id == call.id)),
+            Turn::Ready | Turn::Model(_) => false,
+        };
+        let divergence = (!fits).then(|| self.divergence(record));
+        match (&mut self.turn, divergence) {
+            (Turn::Tools(turn), None) => Ok(turn),
+            (_, divergence) => Err(divergence.unwrap_or(Divergence { expected: String::new(), found: String::new() })),
+        }
+    }
+
+    fn apply_request(&mut self, attempt: u32, record: &Record) -> Result<(), Divergence> {
+        let failures = match &self.turn {
+            Turn::Ready => 0,
+            Turn::Model(ModelTurn { failures, stage: ModelStage::Backoff(_) | ModelStage::InDoubt, .. }) => *failures,
+            Turn::Model(ModelTurn { stage: ModelStage::InFlight, .. }) | Turn::Tools(_) => return Err(self.divergence(record)),
+        };
+        self.turn = Turn::Model(ModelTurn { attempt, failures, stage: ModelStage::InFlight });
+        Ok(())
+    }
+
+    fn apply_model_retry(&mut self, retry: &Retry, record: &Record, config: &Config) -> Result<(), Divergence> {
+        let Turn::Model(turn) = &mut self.turn else {
+            return Err(self.divergence(record));
+        };
+        turn.failures += 1;
+        turn.stage = ModelStage::Backoff(Backoff { until_ms: retry.until_ms, backoff_ms: retry.backoff_ms });
+        if FailureCode::of_error(&retry.error).is_some_and(|code| code.outcome() == Outcome::Unknown) {
+            self.count_projection(config);
+        }
+        Ok(())
+    }
+
+    /// A model call of unknown outcome may have been billed: what it can have cost counts as spent.
+    pub(super) fn count_projection(&mut self, config: &Config) {
+        let projection = self.projection(config);
+        let state = self.state_mut();
+        state.llm_calls += 1;
+        state.input_tokens = state.input_tokens.saturating_add(projection.input_tokens);
+        state.output_tokens = state.output_tokens.saturating_add(projection.output_tokens);
+        state.cost = state.cost.plus(projection.cost);
+    }
+
+    fn apply_llm_call(&mut self, call: &LlmCall, record: &Record) -> Result<(), Divergence> {
+        let Turn::Model(ModelTurn { stage: ModelStage::InFlight, .. }) = self.turn else {
+            return Err(self.divergence(record));
+        };
+        let state = self.state_mut();
+        state.llm_calls += 1;
+        state.input_tokens = state.input_tokens.saturating_add(call.input_tokens);
+        state.output_tokens = state.output_tokens.saturating_add(call.output_tokens);
+        state.cost = state.cost.plus(call.cost);
+        if let Some(steps) = &call.plan {
+            state.plan.steps = steps.clone();
+            state.plan.version = call.plan_version;
+            state.plan.needs_replan = false;
+        }
+        state.push_message(Message::Assistant { content: call.thought.clone(), tool_calls: call.tool_calls.clone() });
+        if call.tool_calls.is_empty() {
+            state.final_text = Some(call.thought.clone());
+            state.status = Status::Done;
+            state.step += 1;
+            self.turn = Turn::Ready;
+        } else {
+            let calls = call.tool_calls.clone();
+            self.turn = Turn::Tools(ToolsTurn { calls, index: 0, attempt: 0, failures: 0, stage: ToolStage::Due, news: false });
+        }
+        Ok(())
+    }
+
+    fn apply_approval(&mut self, record: &Record, config: &Config) -> Result<(), Divergence> {
+        let RecordBody::Approval { tool, approval_key, decision, approver, reused, .. } = &record.body else {
+            return Err(self.divergence(record));
+        };
+        let turn = self.tools_turn(record)?;
+        if matches!(turn.stage, ToolStage::AskingInDoubt { .. }) {
+            turn.stage = match decision {
+                ApprovalStatus::Approved => ToolStage::SendAgain,
+                ApprovalStatus::Denied | ApprovalStatus::Expired => ToolStage::LeftInDoubt,
+            };
+            return Ok(());
+        }
+        turn.stage = ToolStage::Decided { status: *decision, approver: approver.clone() };
+        if !reused {
+            let call = turn.calls[turn.index].clone();
+            let approval = Approval {
+                tool: tool.clone(),
+                identity: call.identity.clone(),
+                action: super::approval::action(config, &call),
+                approval_key: approval_key.clone(),
+                status: *decision,
+                approver: approver.clone(),
+            };
+            self.state_mut().approvals.push(Arc::new(approval));
+        }
+        Ok(())
+    }
+
+    fn apply_tool_result(
+        &mut self,
+        tool: &Arc<str>,
+        call_id: &Arc<str>,
+        ok: bool,
+        result: &Value,
+        record: &Record,
+    ) -> Result<(), Divergence> {
+        let call = {
+            let turn = self.tools_turn(record)?;
+            turn.calls[turn.index].clone()
+        };
+        let reason = replan_reason(tool, ok, result);
+        let content: Arc<str> = match &reason {
+            Some(reason) => format!("{result}\nREPLAN: {reason}").into(),
+            None => result.to_string().into(),
+        };
+        let fingerprint = hash64(format!("{tool}\n{content}").as_bytes());
+        let state = self.state_mut();
+        let is_new = state.fingerprints.insert(fingerprint);
+        state.push_seen_call(call.identity);
+        state.push_message(Message::Tool { call_id: call_id.clone(), name: tool.clone(), content });
+        state.plan.needs_replan |= reason.is_some();
+        let turn = self.tools_turn(record)?;
+        turn.news |= is_new;
+        match reason {
+            Some(reason) => turn.stage = ToolStage::ReplanDue { reason },
+            None => self.next_call(),
+        }
+        Ok(())
+    }
+
+    /// Goes to the next call of the answer, or completes the step behind the last one.
+    fn next_call(&mut self) {
+        let Turn::Tools(turn) = &mut self.turn else {
+            return;
+        };
+        turn.index += 1;
+        turn.attempt = 0;
+        turn.failures = 0;
+        turn.stage = ToolStage::Due;
+        if turn.index < turn.calls.len() {
+            return;
+        }
+        let news = turn.news;
+        self.turn = Turn::Ready;
+        let state = self.state_mut();
+        state.stale_steps = if news { 0 } else { state.stale_steps + 1 };
+        state.step += 1;
+    }
+
+    fn apply_resume(&mut self, config: &Config) {
+        match &mut self.turn {
+            Turn::Ready => {}
+            Turn::Model(turn) => {
+                if turn.stage == ModelStage::InFlight {
+                    turn.stage = ModelStage::InDoubt;
+                    self.count_projection(config);
+                }
+            }
+            Turn::Tools(turn) => {
+                if matches!(turn.stage, ToolStage::InFlight | ToolStage::LookingUp) {
+                    turn.stage = ToolStage::InDoubt;
+                }
+            }
+        }
+    }
+}
+
+/// The most that a model call can use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Projection {
+    /// Tokens of the request.
+    pub input_tokens: u64,
+    /// The output reserve.
+    pub output_tokens: u64,
+    /// What both cost.
+    pub cost: PicoUsd,
+}
+
+/// Why the model has to choose another path after this result; `None` after a success. A denial is a person's answer, not a failure.
+fn replan_reason(tool: &str, ok: bool, result: &Value) -> Option<Arc<str>> {
+    let decided = result["denied"] == true || result["expired"] == true;
+    if ok || decided {
+        return None;
+    }
+    let error = result["error"].as_str().unwrap_or("it failed");
+    Some(format!("{tool} did not work ({error}). Choose another way; do not make the same call again.").into())
+}

@@ -1,0 +1,309 @@
+//! What an agent knows: exactly this is in a checkpoint, and a crash takes the rest.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::money::PicoUsd;
+use super::protocol::ToolCall;
+use crate::json::{Fields, ReadError, wrong};
+
+/// The checkpointed part of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AgentState {
+    /// The ticket.
+    pub task_id: Arc<str>,
+    /// The conversation.
+    pub messages: Arc<Vec<Arc<Message>>>,
+    /// The step that comes next or is under way, from 0.
+    pub step: u32,
+    /// Tokens sent, with the projection of calls in doubt.
+    pub input_tokens: u64,
+    /// Tokens received, with the reserve of calls in doubt.
+    pub output_tokens: u64,
+    /// Money spent, with the projection of calls in doubt.
+    pub cost: PicoUsd,
+    /// Model calls made, with those in doubt.
+    pub llm_calls: u32,
+    /// The plan.
+    pub plan: Plan,
+    /// The identity of every call that has its result, in order.
+    pub seen_calls: Vec<Arc<str>>,
+    /// Hashes of all observations.
+    pub fingerprints: BTreeSet<u64>,
+    /// Steps in a row that taught nothing new.
+    pub stale_steps: u32,
+    /// Running, or why it is not.
+    pub status: Status,
+    /// The answer to the customer.
+    pub final_text: Option<Arc<str>>,
+    /// How many settled records of the log are in this state.
+    pub log_position: u64,
+    /// How often a failure forced a new plan.
+    pub replans: u32,
+    /// What was decided about irreversible calls.
+    pub approvals: Vec<Arc<Approval>>,
+    /// Tokens of the conversation as the next request will send it. Derived from `messages`.
+    pub context_tokens: u64,
+    /// How often each call was made. Derived from `seen_calls`.
+    pub call_counts: BTreeMap<Arc<str>, u32>,
+}
+
+impl AgentState {
+    /// The state before the first step.
+    pub fn new(task_id: Arc<str>, system: Arc<str>, task: Arc<str>) -> AgentState {
+        let mut state = AgentState {
+            task_id,
+            messages: Arc::new(Vec::new()),
+            step: 0,
+            input_tokens: 0,
+            output_tokens: 0,
+            cost: PicoUsd(0),
+            llm_calls: 0,
+            plan: Plan { steps: Vec::new(), version: 0, needs_replan: false },
+            seen_calls: Vec::new(),
+            fingerprints: BTreeSet::new(),
+            stale_steps: 0,
+            status: Status::Running,
+            final_text: None,
+            log_position: 0,
+            replans: 0,
+            approvals: Vec::new(),
+            context_tokens: 0,
+            call_counts: BTreeMap::new(),
+        };
+        state.push_message(Message::System { content: system });
+        state.push_message(Message::User { content: task });
+        state
+    }
+
+    /// Adds a message and its tokens.
+    pub fn push_message(&mut self, message: Message) {
+        self.context_tokens = self.context_tokens.saturating_add(message.tokens());
+        Arc::make_mut(&mut self.messages).push(Arc::new(message));
+    }
+
+    /// Adds a call that has its result.
+    pub fn push_seen_call(&mut self, identity: Arc<str>) {
+        *self.call_counts.entry(identity.clone()).or_default() += 1;
+        self.seen_calls.push(identity);
+    }
+
+    /// The state with its counters left out: what a checkpoint holds when `saved_guards` is off.
+    #[must_use]
+    pub fn without_counters(&self) -> AgentState {
+        AgentState {
+            input_tokens: 0,
+            output_tokens: 0,
+            cost: PicoUsd(0),
+            llm_calls: 0,
+            seen_calls: Vec::new(),
+            call_counts: BTreeMap::new(),
+            fingerprints: BTreeSet::new(),
+            stale_steps: 0,
+            replans: 0,
+            ..self.clone()
+        }
+    }
+}
+
+/// The plan as the model last stated it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Plan {
+    /// What it means to do, in its own words.
+    pub steps: Vec<Arc<str>>,
+    /// Counts the plans, from 1; 0 before the first.
+    pub version: u32,
+    /// True after a failure, until a new plan arrives.
+    pub needs_replan: bool,
+}
+
+/// A message of the conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Message {
+    /// Who the agent is.
+    System {
+        /// The text.
+        content: Arc<str>,
+    },
+    /// The task.
+    User {
+        /// The text.
+        content: Arc<str>,
+    },
+    /// What the model said.
+    Assistant {
+        /// Its text.
+        content: Arc<str>,
+        /// What it wanted to call.
+        tool_calls: Arc<[ToolCall]>,
+    },
+    /// What a tool gave.
+    Tool {
+        /// The call that it answers.
+        call_id: Arc<str>,
+        /// The tool.
+        name: Arc<str>,
+        /// The observation.
+        content: Arc<str>,
+    },
+}
+
+impl Message {
+    /// `system`, `user`, `assistant` or `tool`.
+    pub fn role(&self) -> &'static str {
+        match self {
+            Message::System { .. } => "system",
+            Message::User { .. } => "user",
+            Message::Assistant { .. } => "assistant",
+            Message::Tool { .. } => "tool",
+        }
+    }
+
+    /// The text.
+    pub fn content(&self) -> &Arc<str> {
+        match self {
+            Message::System { content }
+            | Message::User { content }
+            | Message::Assistant { content, .. }
+            | Message::Tool { content, .. } => content,
+        }
+    }
+
+    /// Tokens by the lab's rule: 4 for the message, and one for every 4 characters begun of its text and of each call.
+    pub fn tokens(&self) -> u64 {
+        let calls = match self {
+            Message::Assistant { tool_calls, .. } => tool_calls.iter().map(|call| text_tokens(&call.identity)).sum(),
+            Message::System { .. } | Message::User { .. } | Message::Tool { .. } => 0,
+        };
+        4 + text_tokens(self.content()) + calls
+    }
+}
+
+/// One token for every 4 characters begun: the lab's tokenizer, a rule of thumb for English text.
+pub fn text_tokens(text: &str) -> u64 {
+    (text.chars().count() as u64).div_ceil(4)
+}
+
+/// A decision that is in force.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Approval {
+    /// The tool.
+    pub tool: Arc<str>,
+    /// Tool and canonical arguments that were decided about.
+    pub identity: Arc<str>,
+    /// The action (its idempotency key) that it was decided for: an approval serves one action.
+    pub action: Arc<str>,
+    /// The key of question and decision.
+    pub approval_key: Arc<str>,
+    /// How it was decided.
+    pub status: ApprovalStatus,
+    /// Who decided.
+    pub approver: Arc<str>,
+}
+
+/// How a question was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ApprovalStatus {
+    /// Yes, once.
+    Approved,
+    /// No; it stands.
+    Denied,
+    /// Nobody decided in time; neither a yes nor a person's no.
+    Expired,
+}
+
+impl ApprovalStatus {
+    /// The word in records.
+    pub fn word(self) -> &'static str {
+        match self {
+            ApprovalStatus::Approved => "approved",
+            ApprovalStatus::Denied => "denied",
+            ApprovalStatus::Expired => "expired",
+        }
+    }
+
+    /// Reads a record's field.
+    pub fn read(from: &Fields, key: &str) -> Result<ApprovalStatus, ReadError> {
+        let all = [ApprovalStatus::Approved, ApprovalStatus::Denied, ApprovalStatus::Expired];
+        let word = from.text(key)?;
+        let found = all.into_iter().find(|status| status.word() == word);
+        found.ok_or_else(|| wrong(&from.path(key), "approved, denied or expired", &Value::from(word)))
+    }
+}
+
+/// Running, or why a run is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Status {
+    /// Not over.
+    Running,
+    /// The customer has an answer.
+    Done,
+    /// A guard: steps.
+    MaxSteps,
+    /// A guard: money.
+    BudgetUsd,
+    /// A guard: tokens.
+    BudgetTokens,
+    /// A guard: active time.
+    Deadline,
+    /// A guard: the same call again and again, or two in turn.
+    RepeatedCall,
+    /// A guard: steps that taught nothing new.
+    Stale,
+    /// A guard: failures that forced a new plan.
+    MaxReplans,
+    /// A guard: crashes.
+    MaxResumes,
+    /// The model could not be had.
+    ModelFailed,
+    /// Storage took no more records. The only status that is not in the log.
+    StorageFailed,
+}
+
+impl Status {
+    const ALL: [Status; 12] = [
+        Status::Running,
+        Status::Done,
+        Status::MaxSteps,
+        Status::BudgetUsd,
+        Status::BudgetTokens,
+        Status::Deadline,
+        Status::RepeatedCall,
+        Status::Stale,
+        Status::MaxReplans,
+        Status::MaxResumes,
+        Status::ModelFailed,
+        Status::StorageFailed,
+    ];
+
+    /// The word in records.
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Running => "running",
+            Status::Done => "done",
+            Status::MaxSteps => "max_steps",
+            Status::BudgetUsd => "budget_usd",
+            Status::BudgetTokens => "budget_tokens",
+            Status::Deadline => "deadline",
+            Status::RepeatedCall => "repeated_call",
+            Status::Stale => "stale",
+            Status::MaxReplans => "max_replans",
+            Status::MaxResumes => "max_resumes",
+            Status::ModelFailed => "model_failed",
+            Status::StorageFailed => "storage_failed",
+        }
+    }
+
+    /// The status of a word.
+    pub fn of_word(word: &str) -> Option<Status> {
+        Status::ALL.into_iter().find(|status| status.word() == word)
+    }
+
+    /// Reads a record's field.
+    pub fn read(from: &Fields, key: &str) -> Result<Status, ReadError> {
+        let word = from.text(key)?;
+        Status::of_word(word).ok_or_else(|| wrong(&from.path(key), "a status", &Value::from(word)))
+    }
+}

@@ -1,0 +1,148 @@
+//! What the agent knows of its tools: parameters to check, and flags that decide about gates and retries.
+
+use serde_json::{Map, Value};
+
+/// A tool as the agent sees it. The flags are read by the code of the loop, never left to the model.
+///
+/// They are MCP's tool annotations under the loop's own names: `irreversible` is `destructiveHint`, `idempotent` is
+/// `idempotentHint`, `read_only` is `readOnlyHint`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ToolSpec {
+    /// The name the model calls it by.
+    pub name: String,
+    /// One sentence for the model.
+    pub description: String,
+    /// What it takes.
+    pub parameters: Vec<Parameter>,
+    /// What it does cannot be taken back: a person has to approve each execution.
+    pub irreversible: bool,
+    /// A repeated request with the same idempotency key has no further effect.
+    pub idempotent: bool,
+    /// It changes nothing outside.
+    pub read_only: bool,
+    /// The arguments that make the business intent (for a refund: the charge). Empty: every call is an intent of its own.
+    pub intent: Vec<String>,
+    /// A read-only tool that tells by idempotency key whether a call was executed; for tools that are not idempotent.
+    pub lookup: Option<String>,
+    /// The read on which this call relies: if what it showed has changed since, the call is refused by the service.
+    pub relies_on: Option<Reliance>,
+}
+
+/// A call relies on what an earlier read has shown (an optimistic lock, as an HTTP `If-Match`).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Reliance {
+    /// The tool that reads.
+    pub tool: String,
+    /// The argument that both calls share.
+    pub argument: String,
+    /// The field of the read's result that names its version.
+    pub version_field: String,
+}
+
+/// One argument of a tool.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// Its JSON type.
+    pub kind: ParameterKind,
+    /// Whether a call without it is wrong.
+    pub required: bool,
+}
+
+/// The JSON types that arguments have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ParameterKind {
+    /// A string.
+    Text,
+    /// A number, of any size, exact.
+    Number,
+    /// `true` or `false`.
+    Boolean,
+}
+
+impl ParameterKind {
+    /// The word used in messages.
+    pub fn word(self) -> &'static str {
+        match self {
+            ParameterKind::Text => "a string",
+            ParameterKind::Number => "a number",
+            ParameterKind::Boolean => "true or false",
+        }
+    }
+
+    fn fits(self, value: &Value) -> bool {
+        match self {
+            ParameterKind::Text => value.is_string(),
+            ParameterKind::Number => value.is_number(),
+            ParameterKind::Boolean => value.is_boolean(),
+        }
+    }
+}
+
+impl ToolSpec {
+    /// A tool without annotations is taken to be destructive and not idempotent (MCP's defaults).
+    pub fn new(name: &str, description: &str) -> ToolSpec {
+        ToolSpec {
+            name: name.to_string(),
+            description: description.to_string(),
+            parameters: Vec::new(),
+            irreversible: true,
+            idempotent: false,
+            read_only: false,
+            intent: Vec::new(),
+            lookup: None,
+            relies_on: None,
+        }
+    }
+
+    /// Checks what a model sent as arguments. The error is a sentence for the model: what is wrong and what was expected.
+    pub fn check<'a>(&self, args: &'a Value) -> Result<&'a Map<String, Value>, String> {
+        let fields = match args {
+            Value::Object(fields) => fields,
+            // A text that is no JSON reaches the record as a string, so that the trace shows what the model sent.
+            Value::String(text) => return Err(not_an_object(&self.name, text)),
+            other => return Err(format!("the arguments of {} must be a JSON object, found {}", self.name, describe(other))),
+        };
+        for parameter in &self.parameters {
+            match fields.get(&parameter.name) {
+                None if parameter.required => {
+                    return Err(format!("{} needs `{}` ({})", self.name, parameter.name, parameter.kind.word()));
+                }
+                Some(value) if !parameter.kind.fits(value) => {
+                    let (name, expected) = (&parameter.name, parameter.kind.word());
+                    return Err(format!("`{name}` of {} must be {expected}, found {}", self.name, describe(value)));
+                }
+                _ => {}
+            }
+        }
+        match fields.keys().find(|key| self.parameters.iter().all(|parameter| &parameter.name != *key)) {
+            Some(unknown) => Err(format!("{} takes no `{unknown}`; it takes {}", self.name, self.parameter_names())),
+            None => Ok(fields),
+        }
+    }
+
+    fn parameter_names(&self) -> String {
+        let names: Vec<String> = self.parameters.iter().map(|parameter| format!("`{}`", parameter.name)).collect();
+        if names.is_empty() { "nothing".to_string() } else { names.join(", ") }
+    }
+}
+
+fn not_an_object(tool: &str, text: &str) -> String {
+    match serde_json::from_str::<Value>(text) {
+        Err(error) => format!("the arguments of {tool} are not valid JSON: {error}"),
+        Ok(_) => format!("the arguments of {tool} must be a JSON object, found a string"),
+    }
+}
+
+/// The JSON type of a value, with its article.
+pub fn describe(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}

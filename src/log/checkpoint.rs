@@ -1,0 +1,203 @@
+//! The checkpoint: an agent's state as plain JSON.
+//!
+//! Thirteen keys first, in a fixed order, so that a one-liner in any language reads them; then what recovery needs. Everything that
+//! a guard or a budget counts is in it: leave a counter out, and a resumed run overspends quietly.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::record::object;
+use crate::agent::identity::hash64;
+use crate::agent::money::PicoUsd;
+use crate::agent::protocol::ToolCall;
+use crate::agent::state::{AgentState, Approval, ApprovalStatus, Message, Plan, Status};
+use crate::json::{Fields, ReadError, parse, wrong};
+
+/// The format's version. A checkpoint of a later one is refused.
+pub const VERSION: u64 = 1;
+
+/// The keys that come first, in this order.
+pub const COURSE_KEYS: [&str; 13] = [
+    "task_id",
+    "messages",
+    "step",
+    "input_tokens",
+    "output_tokens",
+    "cost_usd",
+    "llm_calls",
+    "plan",
+    "seen_calls",
+    "fingerprints",
+    "stale_steps",
+    "status",
+    "final",
+];
+
+/// The state as a JSON object.
+pub fn to_json(state: &AgentState) -> Value {
+    let text = |text: &Arc<str>| Value::from(&**text);
+    let plan = object([
+        ("steps", state.plan.steps.iter().map(text).collect()),
+        ("version", state.plan.version.into()),
+        ("needs_replan", state.plan.needs_replan.into()),
+    ]);
+    let fingerprints = state.fingerprints.iter().map(|hash| Value::from(format!("{hash:016x}"))).collect();
+    object([
+        ("task_id", text(&state.task_id)),
+        ("messages", state.messages.iter().map(|message| message_json(message)).collect()),
+        ("step", state.step.into()),
+        ("input_tokens", state.input_tokens.into()),
+        ("output_tokens", state.output_tokens.into()),
+        ("cost_usd", state.cost.usd_number()),
+        ("llm_calls", state.llm_calls.into()),
+        ("plan", plan),
+        ("seen_calls", state.seen_calls.iter().map(text).collect()),
+        ("fingerprints", fingerprints),
+        ("stale_steps", state.stale_steps.into()),
+        ("status", state.status.word().into()),
+        ("final", state.final_text.as_ref().map_or(Value::Null, text)),
+        ("version", VERSION.into()),
+        ("log_position", state.log_position.into()),
+        // `cost_usd` is rounded for people; the budget goes on with this.
+        ("cost_pico_usd", state.cost.0.into()),
+        ("replans", state.replans.into()),
+        ("approvals", state.approvals.iter().map(|approval| approval_json(approval)).collect()),
+    ])
+}
+
+/// The state as JSON text.
+pub fn encode(state: &AgentState) -> String {
+    to_json(state).to_string()
+}
+
+/// Reads a checkpoint. One written by another program may lack what stands behind the thirteen keys; the exact cost then is
+/// `cost_usd`.
+pub fn decode(text: &str) -> Result<AgentState, ReadError> {
+    let value = parse(text)?;
+    let from = Fields::of(&value, "$")?;
+    let version = from.optional("version", Fields::count)?.unwrap_or(VERSION);
+    if version != VERSION {
+        return Err(ReadError::new("$.version", format!("this is version {version}; this program reads version {VERSION}")));
+    }
+    let mut state = AgentState::new(from.text("task_id")?.into(), "".into(), "".into());
+    state.messages = Arc::default();
+    state.context_tokens = 0;
+    for message in from.objects("messages")? {
+        state.push_message(read_message(&message)?);
+    }
+    state.step = from.small_count("step")?;
+    state.input_tokens = from.count("input_tokens")?;
+    state.output_tokens = from.count("output_tokens")?;
+    state.cost = match from.optional("cost_pico_usd", Fields::count)? {
+        Some(exact) => PicoUsd(exact),
+        None => PicoUsd(from.scaled("cost_usd", 12)?),
+    };
+    state.llm_calls = from.small_count("llm_calls")?;
+    state.plan = read_plan(&from.object("plan")?)?;
+    for identity in from.texts("seen_calls")? {
+        state.push_seen_call(identity.into());
+    }
+    state.fingerprints = from.texts("fingerprints")?.into_iter().map(read_fingerprint).collect();
+    state.stale_steps = from.small_count("stale_steps")?;
+    state.status = Status::read(&from, "status")?;
+    state.final_text = from.optional("final", |from, key| from.text(key).map(Arc::from))?;
+    state.log_position = from.optional("log_position", Fields::count)?.unwrap_or(0);
+    state.replans = from.optional("replans", Fields::small_count)?.unwrap_or(0);
+    if from.maybe("approvals").is_some() {
+        let approvals = from.objects("approvals")?;
+        state.approvals = approvals.iter().map(|approval| read_approval(approval).map(Arc::new)).collect::<Result<_, _>>()?;
+    }
+    Ok(state)
+}
+
+/// A fingerprint of this program is 16 hexadecimal digits; one of another program is hashed, which keeps it apart from all others.
+fn read_fingerprint(text: &str) -> u64 {
+    let ours = if text.len() == 16 { u64::from_str_radix(text, 16).ok() } else { None };
+    ours.unwrap_or_else(|| hash64(text.as_bytes()))
+}
+
+fn read_plan(from: &Fields) -> Result<Plan, ReadError> {
+    Ok(Plan {
+        steps: from.texts("steps")?.into_iter().map(Arc::from).collect(),
+        version: from.small_count("version")?,
+        needs_replan: from.boolean("needs_replan")?,
+    })
+}
+
+fn message_json(message: &Message) -> Value {
+    let mut fields = Map::new();
+    let mut put = |key: &str, value: Value| {
+        fields.insert(key.to_string(), value);
+    };
+    put("role", message.role().into());
+    match message {
+        Message::System { content } | Message::User { content } => put("content", Value::from(&**content)),
+        Message::Assistant { content, tool_calls } => {
+            put("content", Value::from(&**content));
+            if !tool_calls.is_empty() {
+                put("tool_calls", tool_calls.iter().map(ToolCall::to_json).collect());
+            }
+        }
+        Message::Tool { call_id, name, content } => {
+            put("tool_call_id", Value::from(&**call_id));
+            put("name", Value::from(&**name));
+            put("content", Value::from(&**content));
+        }
+    }
+    Value::Object(fields)
+}
+
+fn read_message(from: &Fields) -> Result<Message, ReadError> {
+    let content: Arc<str> = from.optional("content", Fields::text)?.unwrap_or_default().into();
+    match from.text("role")? {
+        "system" => Ok(Message::System { content }),
+        "user" => Ok(Message::User { content }),
+        "assistant" => {
+            let calls = if from.maybe("tool_calls").is_some() { from.objects("tool_calls")? } else { Vec::new() };
+            let tool_calls = calls.iter().map(ToolCall::from_json).collect::<Result<_, _>>()?;
+            Ok(Message::Assistant { content, tool_calls })
+        }
+        "tool" => Ok(Message::Tool {
+            call_id: from.text("tool_call_id")?.into(),
+            name: from.optional("name", Fields::text)?.unwrap_or_default().into(),
+            content,
+        }),
+        _ => Err(wrong(&from.path("role"), "system, user, assistant or tool", from.value("role")?)),
+    }
+}
+
+fn approval_json(approval: &Approval) -> Value {
+    object([
+        ("tool", Value::from(&*approval.tool)),
+        ("identity", Value::from(&*approval.identity)),
+        ("action", Value::from(&*approval.action)),
+        ("approval_key", Value::from(&*approval.approval_key)),
+        ("decision", approval.status.word().into()),
+        ("approver", Value::from(&*approval.approver)),
+    ])
+}
+
+fn read_approval(from: &Fields) -> Result<Approval, ReadError> {
+    Ok(Approval {
+        tool: from.text("tool")?.into(),
+        identity: from.text("identity")?.into(),
+        action: from.text("action")?.into(),
+        approval_key: from.text("approval_key")?.into(),
+        status: ApprovalStatus::read(from, "decision")?,
+        approver: from.text("approver")?.into(),
+    })
+}
+
+/// One line a key, as the course prints it: short values as they are, lists as `<17 items>`, objects as `<3 keys>`.
+pub fn summary(state: &AgentState) -> Vec<(String, String)> {
+    let Value::Object(fields) = to_json(state) else {
+        return Vec::new();
+    };
+    let shown = |value: &Value| match value {
+        Value::Array(items) if items.len() == 1 => "<1 item>".to_string(),
+        Value::Array(items) => format!("<{} items>", items.len()),
+        other => other.to_string(),
+    };
+    fields.iter().map(|(key, value)| (key.clone(), shown(value))).collect()
+}

@@ -1,0 +1,572 @@
+//! The records of the log: one JSON object a line.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::agent::money::{PicoUsd, number};
+use crate::agent::protocol::ToolCall;
+use crate::agent::state::{ApprovalStatus, Status};
+use crate::agent::text::preview;
+use crate::json::{Fields, ReadError, decimal, parse, wrong};
+
+/// One line of the log.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Record {
+    /// Milliseconds since 1970; written as `ts` in seconds with 3 decimals.
+    pub ts_ms: u64,
+    /// The run it belongs to.
+    pub run_id: Arc<str>,
+    /// The step it belongs to, from 0. A checkpoint carries the step that comes next.
+    pub step: u32,
+    /// The rest, by type.
+    pub body: RecordBody,
+}
+
+/// The types of records with their own fields.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum RecordBody {
+    /// The first record of a run.
+    RunStart {
+        /// Name and digest of what is run, such as `double-charge#1f0c22ab`.
+        scenario: Arc<str>,
+        /// What jitter is drawn from.
+        seed: u64,
+        /// Mechanism to on or off.
+        mechanisms: Arc<Value>,
+        /// Limits and prices.
+        limits: Arc<Value>,
+        /// The caller's trace context, if it was valid.
+        traceparent: Option<Arc<str>>,
+    },
+    /// Intent: the model is about to be called.
+    LlmRequest {
+        /// From 1, within the step.
+        attempt: u32,
+        /// The most that the call can cost.
+        projected: PicoUsd,
+    },
+    /// Result: the model has answered.
+    LlmCall(LlmCall),
+    /// A model call failed and will be repeated.
+    LlmRetry(Retry),
+    /// A tool call failed and will be repeated.
+    ToolRetry {
+        /// The tool.
+        tool: Arc<str>,
+        /// Attempt, error and wait.
+        retry: Retry,
+    },
+    /// Intent: a person is about to be asked.
+    ApprovalRequest {
+        /// The tool that wants to run.
+        tool: Arc<str>,
+        /// Its exact arguments.
+        args: Arc<Value>,
+        /// The key of question and decision.
+        approval_key: Arc<str>,
+    },
+    /// Result: it was decided.
+    Approval {
+        /// The tool.
+        tool: Arc<str>,
+        /// The exact arguments that were decided about.
+        args: Arc<Value>,
+        /// The key of question and decision.
+        approval_key: Arc<str>,
+        /// How.
+        decision: ApprovalStatus,
+        /// `human:…` or `policy:…`.
+        approver: Arc<str>,
+        /// What the person wrote beside it.
+        note: Option<Arc<str>>,
+        /// True: an earlier decision covers this call, nobody was asked.
+        reused: bool,
+    },
+    /// Intent: a tool is about to be called.
+    ToolCall {
+        /// The tool; a look-up names the tool that looks up.
+        tool: Arc<str>,
+        /// The exact arguments.
+        args: Arc<Value>,
+        /// The call of the conversation that it serves.
+        call_id: Arc<str>,
+        /// From 1; counts on over crashes.
+        attempt: u32,
+        /// Sent along.
+        idempotency_key: Arc<str>,
+        /// Sent along.
+        traceparent: Arc<str>,
+    },
+    /// Result: what the model will see of a call.
+    ToolResult {
+        /// The tool of the conversation's call.
+        tool: Arc<str>,
+        /// The call.
+        call_id: Arc<str>,
+        /// False: it failed, was denied, or is in doubt.
+        ok: bool,
+        /// What came back.
+        result: Arc<Value>,
+    },
+    /// A failure makes the model plan again.
+    Replan {
+        /// What failed.
+        reason: Arc<str>,
+    },
+    /// A guard has stopped the run.
+    Guard {
+        /// Its name, which becomes the status.
+        guard: Status,
+        /// What was observed.
+        observed: Arc<Value>,
+        /// What is allowed.
+        limit: Arc<Value>,
+    },
+    /// A snapshot has been saved.
+    Checkpoint {
+        /// Its size.
+        bytes: u64,
+        /// Its number, from 1.
+        generation: u64,
+    },
+    /// A new agent has taken the run over.
+    Resume {
+        /// The step it goes on with.
+        from_step: u32,
+        /// The snapshot it started from, if there was one.
+        checkpoint_generation: Option<u64>,
+        /// How many records after the snapshot were replayed.
+        records_replayed: u64,
+        /// An intent without a result.
+        in_doubt: Option<InDoubt>,
+    },
+    /// The run is over.
+    Stop {
+        /// Why.
+        status: Status,
+        /// What was spent: USD, for the tokens' budget tokens.
+        used: Arc<Value>,
+        /// What explains it, such as `next_call` and `limit` of a budget.
+        explanation: Map<String, Value>,
+    },
+    /// The lab has killed the agent here. A real crash writes nothing.
+    Crash {
+        /// Where.
+        at: Arc<str>,
+    },
+    /// A type that this version does not know; kept as it is.
+    Unknown {
+        /// Its type.
+        kind: Arc<str>,
+        /// Its own fields.
+        fields: Map<String, Value>,
+    },
+}
+
+/// What a model call gave.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LlmCall {
+    /// The model's text.
+    pub thought: Arc<str>,
+    /// Only when it changed.
+    pub plan: Option<Vec<Arc<str>>>,
+    /// After this call.
+    pub plan_version: u32,
+    /// What it wants to call, as written.
+    pub tool_calls: Arc<[ToolCall]>,
+    /// As the provider counts.
+    pub input_tokens: u64,
+    /// As the provider counts.
+    pub output_tokens: u64,
+    /// Tokens times prices.
+    pub cost: PicoUsd,
+    /// How long it took.
+    pub latency_ms: u64,
+    /// True: the provider's usage could not be read, the projection stands in for what was missing. Written only when true.
+    pub usage_partial: bool,
+}
+
+/// A failed attempt and the wait after it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Retry {
+    /// The attempt that failed.
+    pub attempt: u32,
+    /// The failure's code, a colon, its message.
+    pub error: Arc<str>,
+    /// Written as `backoff_s`.
+    pub backoff_ms: u64,
+    /// Written as `until`, in seconds since 1970.
+    pub until_ms: u64,
+}
+
+/// An intent whose result is not known.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum InDoubt {
+    /// The model may have answered: its projected cost counts as spent.
+    Model {
+        /// The attempt in doubt.
+        attempt: u32,
+        /// What is counted.
+        projected: PicoUsd,
+    },
+    /// The tool may have run.
+    Tool {
+        /// The tool.
+        tool: Arc<str>,
+        /// The call.
+        call_id: Arc<str>,
+        /// The attempt in doubt.
+        attempt: u32,
+        /// Under which it was sent.
+        idempotency_key: Arc<str>,
+    },
+}
+
+/// Milliseconds as seconds with 3 decimals.
+pub fn seconds(ms: u64) -> Value {
+    number(&format!("{}.{:03}", ms / 1_000, ms % 1_000))
+}
+
+fn text(text: &Arc<str>) -> Value {
+    Value::String(text.to_string())
+}
+
+impl ToolCall {
+    /// `{id, name, args}`.
+    pub fn to_json(&self) -> Value {
+        object([("id", text(&self.id)), ("name", text(&self.name)), ("args", (*self.args).clone())])
+    }
+
+    /// Reads `{id, name, args}`.
+    pub fn from_json(fields: &Fields) -> Result<ToolCall, ReadError> {
+        Ok(ToolCall::new(fields.text("id")?, fields.text("name")?, fields.value("args")?.clone()))
+    }
+}
+
+/// An object of these fields, in this order.
+pub fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
+    Value::Object(fields.into_iter().map(|(key, value)| (key.to_string(), value)).collect())
+}
+
+impl Record {
+    /// The record as JSON text, without the line's end.
+    pub fn to_line(&self) -> String {
+        self.to_json().to_string()
+    }
+
+    /// The record as a JSON object: `ts`, `run_id`, `step`, `type`, then its own fields.
+    pub fn to_json(&self) -> Value {
+        let mut fields = Map::new();
+        fields.insert("ts".into(), seconds(self.ts_ms));
+        fields.insert("run_id".into(), text(&self.run_id));
+        fields.insert("step".into(), self.step.into());
+        fields.insert("type".into(), self.body.kind().into());
+        self.body.write(&mut fields);
+        Value::Object(fields)
+    }
+
+    /// Reads one line. The error names the field.
+    pub fn from_line(line: &str) -> Result<Record, ReadError> {
+        let value = parse(line)?;
+        let fields = Fields::of(&value, "$")?;
+        Ok(Record {
+            ts_ms: fields.scaled("ts", 3)?,
+            run_id: fields.text("run_id")?.into(),
+            step: fields.small_count("step")?,
+            body: RecordBody::read(fields.text("type")?, &fields)?,
+        })
+    }
+}
+
+impl RecordBody {
+    /// The `type` field.
+    pub fn kind(&self) -> &str {
+        match self {
+            RecordBody::RunStart { .. } => "run_start",
+            RecordBody::LlmRequest { .. } => "llm_request",
+            RecordBody::LlmCall(_) => "llm_call",
+            RecordBody::LlmRetry(_) => "llm_retry",
+            RecordBody::ToolRetry { .. } => "tool_retry",
+            RecordBody::ApprovalRequest { .. } => "approval_request",
+            RecordBody::Approval { .. } => "approval",
+            RecordBody::ToolCall { .. } => "tool_call",
+            RecordBody::ToolResult { .. } => "tool_result",
+            RecordBody::Replan { .. } => "replan",
+            RecordBody::Guard { .. } => "guard",
+            RecordBody::Checkpoint { .. } => "checkpoint",
+            RecordBody::Resume { .. } => "resume",
+            RecordBody::Stop { .. } => "stop",
+            RecordBody::Crash { .. } => "crash",
+            RecordBody::Unknown { kind, .. } => kind,
+        }
+    }
+
+    /// True for what an agent has learnt for good. Checkpoints count these: two runs that learnt the same stand at the same place
+    /// of the log, whatever crashes and retries one of them went through.
+    pub fn is_settled(&self) -> bool {
+        match self {
+            RecordBody::LlmCall(_) | RecordBody::Approval { .. } | RecordBody::ToolResult { .. } | RecordBody::Replan { .. } => true,
+            RecordBody::RunStart { .. }
+            | RecordBody::LlmRequest { .. }
+            | RecordBody::LlmRetry(_)
+            | RecordBody::ToolRetry { .. }
+            | RecordBody::ApprovalRequest { .. }
+            | RecordBody::ToolCall { .. }
+            | RecordBody::Guard { .. }
+            | RecordBody::Checkpoint { .. }
+            | RecordBody::Resume { .. }
+            | RecordBody::Stop { .. }
+            | RecordBody::Crash { .. }
+            | RecordBody::Unknown { .. } => false,
+        }
+    }
+
+    fn write(&self, out: &mut Map<String, Value>) {
+        let mut put = |key: &str, value: Value| {
+            out.insert(key.to_string(), value);
+        };
+        match self {
+            RecordBody::RunStart { scenario, seed, mechanisms, limits, traceparent } => {
+                put("scenario", text(scenario));
+                put("seed", (*seed).into());
+                put("mechanisms", (**mechanisms).clone());
+                put("limits", (**limits).clone());
+                put("traceparent", traceparent.as_ref().map_or(Value::Null, text));
+            }
+            RecordBody::LlmRequest { attempt, projected } => {
+                put("attempt", (*attempt).into());
+                put("projected_usd", projected.usd_number());
+            }
+            RecordBody::LlmCall(call) => {
+                put("thought", text(&call.thought));
+                if let Some(plan) = &call.plan {
+                    put("plan", plan.iter().map(text).collect());
+                }
+                put("plan_version", call.plan_version.into());
+                put("tool_calls", call.tool_calls.iter().map(ToolCall::to_json).collect());
+                put("input_tokens", call.input_tokens.into());
+                put("output_tokens", call.output_tokens.into());
+                put("cost_usd", call.cost.usd_number());
+                put("latency_ms", call.latency_ms.into());
+                if call.usage_partial {
+                    put("usage_partial", true.into());
+                }
+            }
+            RecordBody::LlmRetry(retry) => retry.write(&mut put),
+            RecordBody::ToolRetry { tool, retry } => {
+                put("tool", text(tool));
+                retry.write(&mut put);
+            }
+            RecordBody::ApprovalRequest { tool, args, approval_key } => {
+                put("tool", text(tool));
+                put("args", (**args).clone());
+                put("approval_key", text(approval_key));
+            }
+            RecordBody::Approval { tool, args, approval_key, decision, approver, note, reused } => {
+                put("tool", text(tool));
+                put("args", (**args).clone());
+                put("approval_key", text(approval_key));
+                put("decision", decision.word().into());
+                put("approver", text(approver));
+                put("note", note.as_ref().map_or(Value::Null, text));
+                put("reused", (*reused).into());
+            }
+            RecordBody::ToolCall { tool, args, call_id, attempt, idempotency_key, traceparent } => {
+                put("tool", text(tool));
+                put("args", (**args).clone());
+                put("call_id", text(call_id));
+                put("attempt", (*attempt).into());
+                put("idempotency_key", text(idempotency_key));
+                put("traceparent", text(traceparent));
+            }
+            RecordBody::ToolResult { tool, call_id, ok, result } => {
+                put("tool", text(tool));
+                put("call_id", text(call_id));
+                put("ok", (*ok).into());
+                put("result", (**result).clone());
+                put("preview", preview(&result.to_string(), 120).into());
+            }
+            RecordBody::Replan { reason } => put("reason", text(reason)),
+            RecordBody::Guard { guard, observed, limit } => {
+                put("guard", guard.word().into());
+                put("observed", (**observed).clone());
+                put("limit", (**limit).clone());
+            }
+            RecordBody::Checkpoint { bytes, generation } => {
+                put("bytes", (*bytes).into());
+                put("generation", (*generation).into());
+            }
+            RecordBody::Resume { from_step, checkpoint_generation, records_replayed, in_doubt } => {
+                put("from_step", (*from_step).into());
+                put("checkpoint_generation", checkpoint_generation.map_or(Value::Null, Value::from));
+                put("records_replayed", (*records_replayed).into());
+                put("in_doubt", in_doubt.as_ref().map_or(Value::Null, InDoubt::to_json));
+            }
+            RecordBody::Stop { status, used, explanation } => {
+                put("status", status.word().into());
+                put("used", (**used).clone());
+                for (key, value) in explanation {
+                    put(key, value.clone());
+                }
+            }
+            RecordBody::Crash { at } => put("at", text(at)),
+            RecordBody::Unknown { fields, .. } => {
+                for (key, value) in fields {
+                    put(key, value.clone());
+                }
+            }
+        }
+    }
+
+    fn read(kind: &str, from: &Fields) -> Result<RecordBody, ReadError> {
+        let arc = |key: &str| from.text(key).map(Arc::<str>::from);
+        let maybe_arc = |key: &str| from.optional(key, |from, key| from.text(key).map(Arc::<str>::from));
+        let value = |key: &str| from.value(key).map(|value| Arc::new(value.clone()));
+        Ok(match kind {
+            "run_start" => RecordBody::RunStart {
+                scenario: arc("scenario")?,
+                seed: from.count("seed")?,
+                mechanisms: value("mechanisms")?,
+                limits: value("limits")?,
+                traceparent: maybe_arc("traceparent")?,
+            },
+            "llm_request" => {
+                RecordBody::LlmRequest { attempt: from.small_count("attempt")?, projected: PicoUsd(from.scaled("projected_usd", 12)?) }
+            }
+            "llm_call" => RecordBody::LlmCall(LlmCall {
+                thought: arc("thought")?,
+                plan: from.optional("plan", |from, key| Ok(from.texts(key)?.into_iter().map(Arc::from).collect()))?,
+                plan_version: from.small_count("plan_version")?,
+                tool_calls: from.objects("tool_calls")?.iter().map(ToolCall::from_json).collect::<Result<_, _>>()?,
+                input_tokens: from.count("input_tokens")?,
+                output_tokens: from.count("output_tokens")?,
+                cost: PicoUsd(from.scaled("cost_usd", 12)?),
+                latency_ms: from.scaled("latency_ms", 0)?,
+                usage_partial: from.optional("usage_partial", Fields::boolean)?.unwrap_or(false),
+            }),
+            "llm_retry" => RecordBody::LlmRetry(Retry::read(from)?),
+            "tool_retry" => RecordBody::ToolRetry { tool: arc("tool")?, retry: Retry::read(from)? },
+            "approval_request" => {
+                RecordBody::ApprovalRequest { tool: arc("tool")?, args: value("args")?, approval_key: arc("approval_key")? }
+            }
+            "approval" => RecordBody::Approval {
+                tool: arc("tool")?,
+                args: value("args")?,
+                approval_key: arc("approval_key")?,
+                decision: ApprovalStatus::read(from, "decision")?,
+                approver: arc("approver")?,
+                note: maybe_arc("note")?,
+                reused: from.boolean("reused")?,
+            },
+            "tool_call" => RecordBody::ToolCall {
+                tool: arc("tool")?,
+                args: value("args")?,
+                call_id: arc("call_id")?,
+                attempt: from.small_count("attempt")?,
+                idempotency_key: arc("idempotency_key")?,
+                traceparent: arc("traceparent")?,
+            },
+            "tool_result" => {
+                RecordBody::ToolResult { tool: arc("tool")?, call_id: arc("call_id")?, ok: from.boolean("ok")?, result: value("result")? }
+            }
+            "replan" => RecordBody::Replan { reason: arc("reason")? },
+            "guard" => RecordBody::Guard { guard: Status::read(from, "guard")?, observed: value("observed")?, limit: value("limit")? },
+            "checkpoint" => RecordBody::Checkpoint { bytes: from.count("bytes")?, generation: from.count("generation")? },
+            "resume" => RecordBody::Resume {
+                from_step: from.small_count("from_step")?,
+                checkpoint_generation: from.optional("checkpoint_generation", Fields::count)?,
+                records_replayed: from.count("records_replayed")?,
+                in_doubt: from.optional("in_doubt", |from, key| InDoubt::from_json(&from.object(key)?))?,
+            },
+            "stop" => RecordBody::Stop {
+                status: Status::read(from, "status")?,
+                used: value("used")?,
+                explanation: own_fields(from, &["status", "used"])?,
+            },
+            "crash" => RecordBody::Crash { at: arc("at")? },
+            unknown => RecordBody::Unknown { kind: unknown.into(), fields: own_fields(from, &[])? },
+        })
+    }
+}
+
+/// The fields beside the four that every record has and those that are read by name.
+fn own_fields(from: &Fields, known: &[&str]) -> Result<Map<String, Value>, ReadError> {
+    let common = ["ts", "run_id", "step", "type"];
+    let own = from.keys().filter(|key| !common.contains(key) && !known.contains(key));
+    own.map(|key| Ok((key.to_string(), from.value(key)?.clone()))).collect()
+}
+
+impl Retry {
+    fn write(&self, put: &mut impl FnMut(&str, Value)) {
+        put("attempt", self.attempt.into());
+        put("error", text(&self.error));
+        put("backoff_s", seconds(self.backoff_ms));
+        put("until", seconds(self.until_ms));
+    }
+
+    fn read(from: &Fields) -> Result<Retry, ReadError> {
+        Ok(Retry {
+            attempt: from.small_count("attempt")?,
+            error: from.text("error")?.into(),
+            backoff_ms: from.scaled("backoff_s", 3)?,
+            until_ms: from.scaled("until", 3)?,
+        })
+    }
+}
+
+impl InDoubt {
+    fn to_json(&self) -> Value {
+        match self {
+            InDoubt::Model { attempt, projected } => {
+                object([("type", "llm_request".into()), ("attempt", (*attempt).into()), ("projected_usd", projected.usd_number())])
+            }
+            InDoubt::Tool { tool, call_id, attempt, idempotency_key } => object([
+                ("type", "tool_call".into()),
+                ("tool", text(tool)),
+                ("call_id", text(call_id)),
+                ("attempt", (*attempt).into()),
+                ("idempotency_key", text(idempotency_key)),
+            ]),
+        }
+    }
+
+    fn from_json(from: &Fields) -> Result<InDoubt, ReadError> {
+        match from.text("type")? {
+            "llm_request" => Ok(InDoubt::Model {
+                attempt: from.small_count("attempt")?,
+                projected: PicoUsd(from.scaled("projected_usd", 12)?),
+            }),
+            "tool_call" => Ok(InDoubt::Tool {
+                tool: from.text("tool")?.into(),
+                call_id: from.text("call_id")?.into(),
+                attempt: from.small_count("attempt")?,
+                idempotency_key: from.text("idempotency_key")?.into(),
+            }),
+            _ => Err(wrong(&from.path("type"), "`llm_request` or `tool_call`", from.value("type")?)),
+        }
+    }
+}
+
+/// Reads a log: the records, and what is wrong with its end or its middle.
+///
+/// A torn last line (a write that was cut) is left out and named; anything broken before it is damage.
+pub fn read_log(text: &str) -> Result<(Vec<Record>, Option<String>), ReadError> {
+    let mut records = Vec::new();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    for (index, line) in lines.iter().enumerate() {
+        match Record::from_line(line) {
+            Ok(record) => records.push(record),
+            Err(error) if index + 1 == lines.len() && parse(line).is_err() => {
+                return Ok((records, Some(format!("the last line was cut and is left out ({error})"))));
+            }
+            Err(error) => return Err(ReadError::new(&format!("line {}", index + 1), error.to_string())),
+        }
+    }
+    Ok((records, None))
+}
+
+/// Milliseconds from a JSON number of seconds.
+pub fn milliseconds(value: &Value) -> Option<u64> {
+    decimal(value)?.scaled(3)
+}

@@ -1,0 +1,170 @@
+//! Recovery: the newest good checkpoint, and the records after it.
+//!
+//! Results that are recorded are replayed, not bought or done again. An intent without a result is in doubt, and the resumed agent
+//! says so in its first record.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::record::{Record, RecordBody};
+use super::store::Durable;
+use crate::agent::Agent;
+use crate::agent::config::Config;
+use crate::agent::machine::ResumeNote;
+use crate::agent::run::{Divergence, ModelStage, Run, ToolStage, Turn};
+use crate::agent::state::{AgentState, Status};
+
+/// Why a run cannot be resumed as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecoveryError {
+    /// There is neither a log nor a checkpoint.
+    Nothing,
+    /// The run was started under other conditions than it is resumed under.
+    Changed {
+        /// What differs, such as `scenario`.
+        what: &'static str,
+        /// What the log says.
+        recorded: String,
+        /// What it is now.
+        now: String,
+    },
+    /// A record does not follow from what came before.
+    Diverged {
+        /// Its place in the log, from 0.
+        index: usize,
+        /// What does not fit.
+        divergence: Divergence,
+    },
+}
+
+impl fmt::Display for RecoveryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RecoveryError::Nothing => write!(f, "there is neither a log nor a usable checkpoint to resume from"),
+            RecoveryError::Changed { what, recorded, now } => {
+                write!(f, "the {what} has changed since the run began: recorded is {recorded}, now it is {now}. ")?;
+                write!(f, "Resume it with what was recorded, or start a new run")
+            }
+            RecoveryError::Diverged { index, divergence } => write!(f, "record {index} does not fit: {divergence}"),
+        }
+    }
+}
+
+impl std::error::Error for RecoveryError {}
+
+/// An agent that goes on where the log ends. `now_ms`: milliseconds since 1970.
+pub fn recover(config: Arc<Config>, durable: &Durable, now_ms: u64) -> Result<Agent, RecoveryError> {
+    compare_with_start(&config, &durable.records)?;
+    let good = |found: &&super::store::FoundSnapshot| found.state.is_ok();
+    let snapshot = durable.snapshots.iter().find(good).filter(|_| config.policies.checkpoints);
+    let base = snapshot.and_then(|found| found.state.as_ref().ok());
+    if base.is_none() && durable.records.is_empty() {
+        return Err(RecoveryError::Nothing);
+    }
+    let (mut run, replayed) = rebuild(&config, base, &durable.records)?;
+    if !config.policies.durable_approvals {
+        forget_approvals(&mut run);
+    }
+    // A final status is final: nothing is written behind it.
+    let is_over = run.stopped || run.history.resumes >= config.limits.max_resumes;
+    if is_over && !run.stopped {
+        run.tripped = Some(Status::MaxResumes);
+    }
+    let checkpoint_generation = snapshot.map(|found| found.generation);
+    let note = ResumeNote { checkpoint_generation, records_replayed: replayed };
+    Ok(Agent::at(config, run, now_ms, (!is_over).then_some(note)))
+}
+
+/// The run as a log and a checkpoint tell it, and how many records were replayed onto the checkpoint.
+fn rebuild(config: &Config, base: Option<&Arc<AgentState>>, records: &[Arc<Record>]) -> Result<(Run, u64), RecoveryError> {
+    let skipped = base.map_or(0, |state| state.log_position);
+    let mut run = match base {
+        Some(state) => Run::from_state((**state).clone()),
+        None => Run::new(config),
+    };
+    let uses_journal = config.policies.journal && config.policies.checkpoints;
+    let mut settled = 0;
+    let mut replayed = 0;
+    for (index, record) in records.iter().enumerate() {
+        // The journal's position counts settled records; what stands before it is in the checkpoint already.
+        let is_covered = settled < skipped;
+        if record.body.is_settled() {
+            settled += 1;
+        }
+        let is_final = matches!(record.body, RecordBody::Stop { .. });
+        let is_start = matches!(record.body, RecordBody::RunStart { .. });
+        if is_start {
+            run.started = true;
+        }
+        if is_covered || is_start || (!uses_journal && !is_final) {
+            run.history.observe(record);
+            continue;
+        }
+        run.apply(record, config).map_err(|divergence| RecoveryError::Diverged { index, divergence })?;
+        replayed += 1;
+    }
+    Ok((run, replayed))
+}
+
+/// A log of another scenario, seed or set of mechanisms is not silently continued.
+fn compare_with_start(config: &Config, records: &[Arc<Record>]) -> Result<(), RecoveryError> {
+    let Some(RecordBody::RunStart { scenario, seed, mechanisms, limits, .. }) = records.first().map(|record| &record.body) else {
+        return Ok(());
+    };
+    let differs = |what, recorded: String, now: String| {
+        if recorded == now { Ok(()) } else { Err(RecoveryError::Changed { what, recorded, now }) }
+    };
+    differs("scenario", scenario.to_string(), config.scenario.to_string())?;
+    differs("seed", seed.to_string(), config.seed.to_string())?;
+    differs("set of mechanisms", mechanisms.to_string(), config.mechanisms.to_string())?;
+    differs("set of limits", limits.to_string(), config.limits_json().to_string())
+}
+
+/// What is left when approvals lived in memory only: an undecided gate.
+fn forget_approvals(run: &mut Run) {
+    Arc::make_mut(&mut run.state).approvals.clear();
+    if let Turn::Tools(turn) = &mut run.turn {
+        if matches!(turn.stage, ToolStage::Asking { .. } | ToolStage::Decided { .. }) {
+            turn.stage = ToolStage::Due;
+        }
+    }
+}
+
+/// The run after the first `count` records of a log: what the agent knew then.
+///
+/// Where a mechanism is off that recovery needs, the agent knew less after a resume than the log does; so at each `resume` the run
+/// is rebuilt as recovery rebuilt it.
+pub fn run_at(config: &Config, records: &[Arc<Record>], count: usize) -> Result<Run, RecoveryError> {
+    let policies = &config.policies;
+    let forgets = !(policies.journal && policies.checkpoints && policies.saved_guards && policies.durable_approvals);
+    let mut run = Run::new(config);
+    let mut snapshots: Vec<Arc<AgentState>> = Vec::new();
+    for (index, record) in records.iter().take(count).enumerate() {
+        if let (RecordBody::Resume { checkpoint_generation, .. }, true) = (&record.body, forgets) {
+            let generation = checkpoint_generation.and_then(|generation| usize::try_from(generation).ok()).unwrap_or(0);
+            // A step that was complete but not saved when the agent died is no snapshot.
+            snapshots.truncate(generation);
+            let base = generation.checked_sub(1).and_then(|place| snapshots.get(place));
+            (run, _) = rebuild(config, base, &records[..index])?;
+            if !policies.durable_approvals {
+                forget_approvals(&mut run);
+            }
+        }
+        let step = run.state.step;
+        run.apply(record, config).map_err(|divergence| RecoveryError::Diverged { index, divergence })?;
+        if run.state.step > step {
+            let state = if policies.saved_guards { run.state.clone() } else { Arc::new(run.state.without_counters()) };
+            snapshots.push(state);
+        }
+    }
+    Ok(run)
+}
+
+/// True if an intent of the run has no result.
+pub fn is_in_doubt(run: &Run) -> bool {
+    match &run.turn {
+        Turn::Ready => false,
+        Turn::Model(turn) => matches!(turn.stage, ModelStage::InFlight | ModelStage::InDoubt),
+        Turn::Tools(turn) => matches!(turn.stage, ToolStage::InFlight | ToolStage::LookingUp | ToolStage::InDoubt),
+    }
+}

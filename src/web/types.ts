@@ -1,0 +1,241 @@
+/** How a run of the lab is started. */
+export interface LabOptions {
+  /** The scenario as JSON text (a shipped one: `scenarios()[i].json`). */
+  scenario: string;
+  /** Mechanisms by id; one that is not named is on. */
+  mechanisms?: Record<string, boolean>;
+  /** Decimal digits of a 64-bit number. Absent: drawn afresh. */
+  seed?: string;
+  /** `local`: localStorage, survives a reload. `memory`: gone with the page. */
+  storage: 'local' | 'memory';
+}
+
+/** A shipped scenario. */
+export interface ScenarioInfo {
+  id: string;
+  title: string;
+  /** One or two sentences: what happens and what to look at. */
+  summary: string;
+  /** The ticket as the customer wrote it. */
+  ticket: string;
+  /** What a learner may try, one sentence each. */
+  watch: string[];
+  json: string;
+}
+
+/** A reliability mechanism that can be switched off. */
+export interface MechanismInfo {
+  id: string;
+  name: string;
+  /** What it does, one sentence. */
+  what: string;
+  /** What happens without it, one sentence. */
+  without: string;
+}
+
+/** A run found in localStorage. */
+export interface SavedRun {
+  run_id: string;
+  task_id: string;
+  scenario_id: string;
+  scenario_title: string;
+  step: number;
+  /** The final status, or null while the run is unfinished. */
+  status: string | null;
+  /** True: a question to a person is open. */
+  question_open: boolean;
+  /** A sentence, if parts of it cannot be read. */
+  damage: string | null;
+}
+
+/** What one `tick()` did. A run is driven by calling it again and again. */
+export type Tick =
+  /** The effect that was asked for has happened outside the agent. Its answer is under way for `takes_ms` of virtual time;
+   *  the next tick delivers it. A crash now is a crash "after it happened but before the answer came". */
+  | { type: 'happened'; effect: EffectView; takes_ms: number }
+  /** The answer reached the agent, which has said what it wants next (`effect`; null: the run is over). A crash now is a crash
+   *  "before it happened". */
+  | { type: 'answered'; effect: EffectView | null }
+  /** A person has to decide first: `decide()`. */
+  | { type: 'waiting_for_person'; approval_key: string }
+  /** The agent is gone: `resume()`. `armed`: an armed crash went off. */
+  | { type: 'crashed'; armed: boolean }
+  /** The run is over. */
+  | { type: 'stopped'; status: string }
+  /** Another writer has taken the run over; this agent may write nothing more. */
+  | { type: 'fenced'; message: string };
+
+/** Where an effect takes place: its colour and its lane. */
+export type Place = 'memory' | 'storage' | 'model' | 'tools' | 'person' | 'clock' | 'world';
+
+/** An effect, as the page shows it. */
+export interface EffectView {
+  /** The running number of the effect in this session, from 0: what `arm` takes. */
+  index: number;
+  type: 'append' | 'call_model' | 'call_tool' | 'ask_approval' | 'wait' | 'save_checkpoint' | 'stop';
+  place: Place;
+  step: number;
+  /** For example `issue_refund, attempt 1` or `write tool_result`. */
+  label: string;
+  /** `issued`: asked for, not done. `happened`: done, the answer is under way. */
+  stage: 'issued' | 'happened';
+}
+
+/** A gap of the run at which a crash can be armed. */
+export interface Gap {
+  index: number;
+  when: 'before' | 'after';
+  step: number;
+  place: Place;
+  /** For example `after the refund happened, before its answer`. */
+  label: string;
+}
+
+/** One line of the log. */
+export interface RecordView {
+  /** Position in the log, from 0. */
+  index: number;
+  step: number;
+  type: string;
+  /** Seconds since the first record. */
+  at_s: number;
+  /** For example `14:02:07.250 UTC`. */
+  clock: string;
+  tool: string | null;
+  call_id: string | null;
+  attempt: number | null;
+  /** A short line that says what happened. */
+  text: string;
+  tone: 'plain' | 'good' | 'bad' | 'wait';
+  /** The line as it stands in the log. */
+  line: string;
+}
+
+/** One changed place of the agent's state. */
+export interface Change {
+  /** For example `plan.version` or `messages[8].content`. */
+  path: string;
+  /** JSON text; null: was not there. */
+  before: string | null;
+  after: string | null;
+}
+
+/** A record with what it did to the agent. */
+export interface RecordDetail {
+  record: RecordView;
+  /** The record as indented JSON text, numbers exact. */
+  json: string;
+  changes: Change[];
+  /** The state after the record, as indented JSON text (the format of a checkpoint). */
+  state_json: string;
+  /** The ledger rows that this record caused, by `seq`. */
+  ledger: number[];
+}
+
+/** Everything the three panels and the controls show, now or as of a record. */
+export interface LabView {
+  run_id: string;
+  scenario_id: string;
+  scenario_title: string;
+  task_id: string;
+  ticket: string;
+  seed: string;
+  mechanisms: { id: string; on: boolean }[];
+  /** Virtual time in seconds since the first record. */
+  now_s: number;
+  clock: string;
+  phase: 'running' | 'waiting_for_person' | 'crashed' | 'stopped' | 'fenced';
+  /** The final status (`done`, `budget_usd`, `max_steps` …), or null. */
+  status: string | null;
+  /** One sentence for people: what is going on. */
+  sentence: string;
+  /** What the agent asked for and has not had its answer to. */
+  in_flight: EffectView | null;
+  armed: { index: number; when: 'before' | 'after' } | null;
+  record_count: number;
+  /** Null after a crash. */
+  memory: MemoryView | null;
+  storage: StorageView;
+  world: WorldView;
+  invariants: InvariantView[];
+  /** How often this run was crashed and resumed. */
+  crashes: number;
+  resumes: number;
+}
+
+export interface MemoryView {
+  step: number;
+  status: string;
+  plan: { steps: string[]; version: number; needs_replan: boolean };
+  messages: { role: string; text: string; tool: string | null }[];
+  /** Guards: what was observed and what the limit is, as text with units. */
+  guards: { name: string; observed: string; limit: string; share: number }[];
+  llm_calls: number;
+  input_tokens: number;
+  output_tokens: number;
+  cost_usd: string;
+}
+
+export interface StorageView {
+  records: number;
+  log_bytes: number;
+  /** Which writer owns the run: 1 at the start, one more with each resume. */
+  epoch: number;
+  generations: { generation: number; step: number; bytes: number; damage: string | null }[];
+  /** The summary of the newest checkpoint, as key and value or `<17 items>`; null before the first. */
+  summary: { key: string; value: string }[] | null;
+  /** The newest checkpoint as indented JSON text. */
+  checkpoint_json: string | null;
+  /** A sentence, if storage is full, absent or damaged. */
+  warning: string | null;
+}
+
+export interface WorldView {
+  meter: { calls: number; input_tokens: number; output_tokens: number; cost_usd: string };
+  charges: { charge_id: string; invoice_id: string; amount: string; refunded: string }[];
+  refunds: {
+    seq: number; record: number | null; refund_id: string; charge_id: string; amount: string; by: string; key: string; at_s: number;
+  }[];
+  /** All refunds together, for example `288.00 USD`. */
+  refunded_total: string;
+  notes: { seq: number; record: number | null; text: string; at_s: number }[];
+  outbox: { seq: number; record: number | null; to: string; text: string; at_s: number }[];
+  inbox: Question[];
+  /** Requests that reached a service, by tool, with failures. */
+  requests: { seq: number; record: number | null; tool: string; outcome: string; ok: boolean; at_s: number }[];
+  /** The person who decides; null: nobody is set up. */
+  person: { id: string; name: string } | null;
+}
+
+/** A question put to a person, and what came of it. */
+export interface Question {
+  seq: number;
+  record: number | null;
+  approval_key: string;
+  tool: string;
+  /** The exact arguments, as indented JSON text. */
+  args_json: string;
+  /** The arguments one by one, for the card; values as JSON text. */
+  args: { name: string; value: string }[];
+  status: 'open' | 'approved' | 'denied' | 'expired';
+  approver: string | null;
+  note: string | null;
+  asked_s: number;
+  decided_s: number | null;
+}
+
+export interface InvariantView {
+  id: string;
+  name: string;
+  kind: 'always' | 'eventually' | 'sometimes';
+  verdict: 'holds' | 'broken' | 'open';
+  /** The record at which it broke. */
+  record: number | null;
+  /** With the figures. */
+  explanation: string;
+}
+
+/** What every method throws: an `Error` with this `code`. */
+export interface LabError extends Error {
+  code: 'bad_scenario' | 'storage' | 'not_found' | 'refused' | 'damaged' | 'bad_argument';
+}
