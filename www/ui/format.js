@@ -1,0 +1,29 @@
+/** Figures as people read them. Numbers of a run arrive as text and are never parsed here. */
+
+/** @param {number} seconds */
+export function duration(seconds) {
+  if (seconds < 60) return `${seconds.toFixed(2)} s`;
+  const whole = Math.floor(seconds);
+  const two = (/** @type {number} */ n) => String(n).padStart(2, '0');
+  if (seconds < 3600) return `${Math.floor(whole / 60)}:${two(whole % 60)} min`;
+  return `${Math.floor(whole / 3600)}:${two(Math.floor(whole / 60) % 60)}:${two(whole % 60)} h`;
+}
+
+/** @param {number} count */
+export function bytes(count) {
+  if (count < 1000) return `${count} B`;
+  if (count < 1e6) return `${(count / 1000).toFixed(1)} KB`;
+  return `${(count / 1e6).toFixed(1)} MB`;
+}
+
+const grouped = new Intl.NumberFormat('en');
+
+/** @param {number} n */
+export const count = (n) => grouped.format(n);
+
+/**
+ * @param {number} n
+ * @param {string} one
+ * @param {string} [many]
+ */
+export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;

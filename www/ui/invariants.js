@@ -1,0 +1,54 @@
+/** What must stay true, judged from the world's books. Red is kept for the moment one of them breaks. */
+import { html, nothing } from 'lit';
+import { glyph } from './glyph.js';
+import { mark } from './mark.js';
+import './invariants.css';
+
+const WORD = { holds: 'holds', broken: 'broken', open: 'not yet decided' };
+const GLYPH = { holds: 'check', broken: 'broken', open: 'open' };
+
+/**
+ * @typedef {object} Invariants
+ * @property {import('../pkg/crashlab.js').InvariantView[]} all
+ * @property {(record: number) => void} onSelect
+ */
+
+/** @param {Invariants} props */
+export function invariants({ all, onSelect }) {
+  const broken = all.filter(({ verdict }) => verdict === 'broken').length;
+  const open = all.filter(({ verdict }) => verdict === 'open').length;
+  return html`<section class="invariants" aria-labelledby="invariants-title">
+    <header>
+      <h2 id="invariants-title">Invariants</h2>
+      <p class=${broken > 0 ? 'broken' : ''}>
+        ${broken > 0 ? `${broken} broken` : open > 0 ? `all hold, ${open} open` : 'all hold'}
+      </p>
+    </header>
+    <ul tabindex="0" aria-labelledby="invariants-title">
+      ${all.map(
+        ({ name, kind, verdict, record, explanation }) =>
+          html`<li class=${verdict} ${mark(verdict)}>
+            <details ?open=${verdict === 'broken'}>
+              <summary>
+                ${glyph(GLYPH[verdict])}<span>${name}</span
+                ><span class="visually-hidden">: ${WORD[verdict]}</span>
+              </summary>
+              <p>
+                <em
+                  >${kind === 'always' ? 'Always' : kind === 'eventually' ? 'In the end' : 'Sometimes'}.</em
+                >
+                ${explanation}
+                ${
+                  record === null
+                    ? nothing
+                    : html`<button class="link" @click=${() => onSelect(record)}>
+                        Record ${record}
+                      </button>`
+                }
+              </p>
+            </details>
+          </li>`,
+      )}
+    </ul>
+  </section>`;
+}

@@ -1,0 +1,46 @@
+/** The reliability mechanisms as switches. They take effect with the next run. */
+import { html, nothing } from 'lit';
+import './mechanisms.css';
+
+/**
+ * @typedef {object} Mechanisms
+ * @property {import('../pkg/crashlab.js').MechanismInfo[]} all
+ * @property {Set<string>} off
+ * @property {boolean} pending  The present run has other mechanisms than the switches say.
+ * @property {(id: string, on: boolean) => void} onSwitch
+ * @property {() => void} onRestart
+ */
+
+/** @param {Mechanisms} props */
+export function mechanisms({ all, off, pending, onSwitch, onRestart }) {
+  return html`<section class="mechanisms" aria-labelledby="mechanisms-title">
+    <h2 id="mechanisms-title">Mechanisms</h2>
+    <p class="hint">
+      ${
+        pending
+          ? html`The present run goes on as it began.
+              <button class="link" @click=${onRestart}>Start anew with these switches</button>`
+          : 'Take one away and see what breaks.'
+      }
+    </p>
+    <ul>
+      ${all.map(({ id, name, what, without }) => {
+        const on = !off.has(id);
+        return html`<li class=${on ? '' : 'off'}>
+          <label>
+            <input
+              type="checkbox"
+              role="switch"
+              .checked=${on}
+              aria-describedby="what-${id}"
+              @change=${(/** @type {Event} */ event) =>
+                onSwitch(id, /** @type {HTMLInputElement} */ (event.currentTarget).checked)}
+            />
+            <span>${name}</span>
+          </label>
+          <p id="what-${id}">${what}${on ? nothing : html` <strong>Off: ${without}</strong>`}</p>
+        </li>`;
+      })}
+    </ul>
+  </section>`;
+}

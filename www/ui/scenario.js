@@ -1,0 +1,20 @@
+/** What this run is about: the situation, the ticket as the customer wrote it, what to try. */
+import { html } from 'lit';
+import './scenario.css';
+
+/** @param {import('../pkg/crashlab.js').ScenarioInfo | undefined} info */
+export function scenario(info) {
+  if (!info) return html`<section class="scenario"></section>`;
+  return html`<section class="scenario" aria-labelledby="scenario-title">
+    <h2 id="scenario-title">${info.title}</h2>
+    <p>${info.summary}</p>
+    <figure>
+      <figcaption>The ticket</figcaption>
+      <blockquote>${info.ticket}</blockquote>
+    </figure>
+    <h3>What to try</h3>
+    <ol>
+      ${info.watch.map((sentence) => html`<li>${sentence}</li>`)}
+    </ol>
+  </section>`;
+}

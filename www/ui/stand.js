@@ -1,0 +1,123 @@
+/** Where the run stands, below its last record: what is under way, a question, a dead agent, the end, or what to do first. */
+import { html, nothing } from 'lit';
+import { plural } from './format.js';
+import { glyph, homeOfPlace } from './glyph.js';
+import './stand.css';
+
+/**
+ * @typedef {object} Stand
+ * @property {import('../pkg/crashlab.js').LabView | null} view  The present, whatever is looked at.
+ * @property {boolean} running
+ * @property {boolean} prepared
+ * @property {boolean} taken
+ * @property {boolean} found  The run was found in storage when the page opened.
+ * @property {unknown} question  The card of an open question, or nothing.
+ * @property {() => void} onResume
+ * @property {() => void} onForget
+ * @property {() => void} onAgain
+ */
+
+/** @param {Stand} props */
+export function stand(props) {
+  const { view, prepared, taken, question } = props;
+  if (!view) return nothing;
+  if (taken || view.phase === 'fenced') return takenOver(props);
+  if (prepared) return ready(view);
+  switch (view.phase) {
+    case 'crashed':
+      return html`${gone(props)}${question}`;
+    case 'stopped':
+      return over(props);
+    case 'waiting_for_person':
+      return question;
+    case 'running':
+      return underWay(props);
+  }
+}
+
+/** @param {import('../pkg/crashlab.js').LabView} view */
+function ready(view) {
+  return html`<div class="card ready">
+    <h3>Press Run, and ticket ${view.task_id} is worked on</h3>
+    <p>
+      A support agent reads the ticket, looks things up, and wants to refund money. It has to ask
+      you first.
+    </p>
+    <ul>
+      <li><kbd>Space</kbd> runs and pauses</li>
+      <li><kbd>S</kbd> does one effect at a time</li>
+      <li><kbd>X</kbd> kills the agent, whenever you like; <kbd>R</kbd> brings it back</li>
+    </ul>
+  </div>`;
+}
+
+/** @param {Stand} props */
+function underWay({ view, running }) {
+  const effect = view?.in_flight;
+  if (!effect) return nothing;
+  const home = homeOfPlace(effect.place);
+  const happened = effect.stage === 'happened';
+  return html`<div class="under-way ${home} ${effect.stage} ${running ? 'moving' : ''}">
+    <span class="arrow" aria-hidden="true"></span>
+    <span class="label">${effect.label}</span>
+    <span class="stage"
+      >${happened ? 'happened, its answer is on the way' : 'about to happen'}</span
+    >
+  </div>`;
+}
+
+/** @param {Stand} props */
+function gone({ view, found, onResume, onForget }) {
+  if (!view) return nothing;
+  const newest = view.storage.generations[0];
+  return html`<div class="card gone">
+    <h3>
+      ${glyph('crash')}${
+        found
+          ? `${view.task_id} stopped${newest ? ` at step ${newest.step}` : ''}, its agent is gone. Resume?`
+          : 'The agent is gone'
+      }
+    </h3>
+    <p>
+      Everything it knew is gone. What is left: ${plural(view.storage.records, 'record')} in the
+      log, ${newest ? `a checkpoint at step ${newest.step}` : 'no checkpoint yet'}, and the world,
+      which goes on.
+    </p>
+    <div class="actions">
+      <button class="button primary" @click=${onResume}>
+        ${glyph('resume')}Resume<kbd>R</kbd>
+      </button>
+      ${found ? html`<button class="button" @click=${onForget}>Forget this run</button>` : nothing}
+    </div>
+  </div>`;
+}
+
+/** @param {Stand} props */
+function over({ view, onAgain }) {
+  if (!view) return nothing;
+  return html`<div class="card over">
+    <h3>${glyph('stop')}The run is over: <code>${view.status}</code></h3>
+    <p>
+      ${view.sentence} Crashed ${times(view.crashes)}, resumed ${times(view.resumes)}. Refunded:
+      ${view.world.refunded_total}, in ${plural(view.world.refunds.length, 'refund')}. Asked:
+      ${plural(view.world.inbox.length, 'question')}.
+    </p>
+    <div class="actions">
+      <button class="button" @click=${onAgain}>${glyph('reset')}Set up a new run</button>
+    </div>
+  </div>`;
+}
+
+/** @param {Stand} props */
+function takenOver({ onAgain }) {
+  return html`<div class="card gone">
+    <h3>${glyph('crash')}Taken over by another tab</h3>
+    <p>The run has one writer, and that is the other tab now. This agent may write nothing more.</p>
+    <div class="actions">
+      <button class="button" @click=${onAgain}>Set up a new run here</button>
+    </div>
+  </div>`;
+}
+
+/** @param {number} n */
+const times = (n) => (n === 0 ? 'never' : n === 1 ? 'once' : n === 2 ? 'twice' : `${n} times`);

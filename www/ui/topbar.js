@@ -1,0 +1,73 @@
+/** The name of the page, the scenario, and what leaves the page: a link, files, help. */
+import { html } from 'lit';
+import { glyph } from './glyph.js';
+import { closeMenu, menu } from './menu.js';
+import './topbar.css';
+
+/**
+ * @typedef {object} Topbar
+ * @property {import('../pkg/crashlab.js').ScenarioInfo[]} scenarios
+ * @property {string} scenario
+ * @property {boolean} shared  The link has just been copied.
+ * @property {boolean} exportable
+ * @property {(id: string) => void} onScenario
+ * @property {() => void} onShare
+ * @property {(what: 'trace' | 'checkpoint') => void} onExport
+ * @property {() => void} onHelp
+ */
+
+/** @param {Topbar} props */
+export function brand(props) {
+  return html`<div class="brand">
+    <h1>Crashlab</h1>
+    <label class="scenario-choice">
+      <span class="visually-hidden">Scenario</span>
+      <select
+        .value=${props.scenario}
+        @change=${(/** @type {Event} */ event) =>
+          props.onScenario(/** @type {HTMLSelectElement} */ (event.currentTarget).value)}
+      >
+        ${props.scenarios.map(
+          ({ id, title }) =>
+            html`<option value=${id} ?selected=${id === props.scenario}>${title}</option>`,
+        )}
+      </select>
+    </label>
+  </div>`;
+}
+
+/** @param {Topbar} props */
+export function tools(props) {
+  const save = (/** @type {'trace' | 'checkpoint'} */ what) => () => {
+    closeMenu('export-menu');
+    props.onExport(what);
+  };
+  return html`<div class="tools">
+    <button
+      class="button quiet"
+      title="Copy a link to this scenario, mechanisms and seed"
+      @click=${props.onShare}
+    >
+      ${glyph(props.shared ? 'check' : 'share')}<span>${props.shared ? 'Copied' : 'Share'}</span>
+    </button>
+    <button class="button quiet" popovertarget="export-menu" ?disabled=${!props.exportable}>
+      ${glyph('export')}<span>Export</span>
+    </button>
+    <div id="export-menu" class="menu" popover ${menu('export-menu')}>
+      <button class="menu-item" @click=${save('trace')}>
+        <strong>Trace</strong><small>.jsonl, one record per line</small>
+      </button>
+      <button class="menu-item" @click=${save('checkpoint')}>
+        <strong>Checkpoint</strong><small>.json, the newest good one</small>
+      </button>
+    </div>
+    <button
+      class="button quiet"
+      aria-keyshortcuts="?"
+      title="Keys and words (?)"
+      @click=${props.onHelp}
+    >
+      ${glyph('help')}<span>Help</span>
+    </button>
+  </div>`;
+}

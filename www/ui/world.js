@@ -1,0 +1,159 @@
+/** The outside world's own books: money, letters, questions, and what the model's provider has billed. */
+import { html, nothing } from 'lit';
+import { count, duration, plural } from './format.js';
+import { glyph } from './glyph.js';
+import { mark } from './mark.js';
+import './world.css';
+
+/**
+ * @typedef {object} World
+ * @property {import('../pkg/crashlab.js').WorldView} world
+ * @property {string | null} activity
+ * @property {Set<number>} lit  Ledger rows to point at, by `seq`.
+ * @property {(record: number) => void} onSelect
+ * @property {(approval_key: string, decision: 'approved' | 'denied') => void} onDecide
+ */
+
+/** @param {World} props */
+export function world(props) {
+  const { world, activity } = props;
+  return html`<section class="panel world" aria-labelledby="world-title">
+    <header>
+      <h2 id="world-title">Outside world</h2>
+      <p></p>
+      <span class="activity" ?hidden=${activity === null}>${activity}</span>
+    </header>
+    <div class="body" tabindex="0" role="group" aria-label="The books of the outside world">
+      <div class="money" ${mark(world.refunded_total)}>
+        <p class="total">${world.refunded_total}</p>
+        <p>refunded, in ${plural(world.refunds.length, 'refund')}</p>
+      </div>
+      ${billing(props)} ${inbox(props)} ${letters(props)}
+      <h3>Model provider</h3>
+      <p class="figures">
+        <span ${mark(world.meter.cost_usd)}>${world.meter.cost_usd} USD</span>
+        <span>${plural(world.meter.calls, 'call')}</span>
+        <span>${count(world.meter.input_tokens)} + ${count(world.meter.output_tokens)} tokens</span>
+      </p>
+      ${requests(props)}
+    </div>
+  </section>`;
+}
+
+/** @param {World} props */
+function billing({ world, lit, onSelect }) {
+  return html`<h3>Billing</h3>
+    <table class="ledger">
+      <thead>
+        <tr>
+          <th scope="col">Charge</th>
+          <th scope="col">Amount</th>
+          <th scope="col">Refunded</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${world.charges.map(
+          ({ charge_id, invoice_id, amount, refunded }) =>
+            html`<tr title=${invoice_id}>
+              <th scope="row">${charge_id}</th>
+              <td>${amount}</td>
+              <td ${mark(refunded)}>${refunded}</td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+    <ol class="entries">
+      ${world.refunds.map(
+        ({ seq, record, refund_id, charge_id, amount, by, key, at_s }) =>
+          html`<li class=${lit.has(seq) ? 'lit' : ''} ${mark(seq)}>
+            ${entry('check', `${refund_id}: ${amount} for ${charge_id}`, at_s, record, onSelect)}
+            <p class="aside">by ${by}, key <code>${key}</code></p>
+          </li>`,
+      )}
+    </ol>`;
+}
+
+/** @param {World} props */
+function inbox({ world, lit, onSelect, onDecide }) {
+  return html`<h3>
+      Inbox <small>${world.person ? `of ${world.person.name}` : 'nobody is there'}</small>
+    </h3>
+    ${world.inbox.length === 0 ? html`<p class="none">No questions.</p>` : nothing}
+    <ol class="entries">
+      ${world.inbox.map(
+        ({ seq, record, approval_key, tool, args, status, approver, note, asked_s }) =>
+          html`<li class=${lit.has(seq) ? 'lit' : ''} ${mark(status)}>
+            ${entry(status === 'open' ? 'approval_request' : status === 'approved' ? 'check' : 'close', `${tool}: ${status === 'open' ? 'a question is open' : status}${approver ? ` by ${approver}` : ''}`, asked_s, record, onSelect)}
+            <p class="aside">${args.map(({ name, value }) => `${name} ${value}`).join(', ')}</p>
+            ${note ? html`<p class="aside">“${note}”</p>` : nothing}
+            ${
+              status === 'open'
+                ? html`<div class="actions">
+                    <button class="button small" @click=${() => onDecide(approval_key, 'approved')}>
+                      Approve
+                    </button>
+                    <button class="button small" @click=${() => onDecide(approval_key, 'denied')}>
+                      Deny
+                    </button>
+                  </div>`
+                : nothing
+            }
+          </li>`,
+      )}
+    </ol>`;
+}
+
+/** @param {World} props */
+function letters({ world, lit, onSelect }) {
+  return html`<h3>Notes and mail</h3>
+    ${world.notes.length + world.outbox.length === 0 ? html`<p class="none">Nothing written yet.</p>` : nothing}
+    <ol class="entries">
+      ${world.notes.map(
+        ({ seq, record, text, at_s }) =>
+          html`<li class=${lit.has(seq) ? 'lit' : ''} ${mark(seq)}>
+            ${entry('note', 'Internal note', at_s, record, onSelect)}
+            <p class="letter">${text}</p>
+          </li>`,
+      )}
+      ${world.outbox.map(
+        ({ seq, record, to, text, at_s }) =>
+          html`<li class=${lit.has(seq) ? 'lit' : ''} ${mark(seq)}>
+            ${entry('mail', `To ${to}`, at_s, record, onSelect)}
+            <p class="letter">${text}</p>
+          </li>`,
+      )}
+    </ol>`;
+}
+
+/** @param {World} props */
+function requests({ world, lit }) {
+  return html`<h3>Requests <small>${count(world.requests.length)} reached a service</small></h3>
+    <ol class="requests">
+      ${world.requests.map(
+        ({ seq, tool, outcome, ok }) =>
+          html`<li class=${lit.has(seq) ? 'lit' : ''} ${mark(seq)}>
+            ${glyph(ok ? 'check' : 'close')}<code>${tool}</code><span>${outcome}</span>
+          </li>`,
+      )}
+    </ol>`;
+}
+
+/**
+ * @param {string} sign
+ * @param {string} text
+ * @param {number} at_s
+ * @param {number | null} record
+ * @param {(record: number) => void} onSelect
+ */
+function entry(sign, text, at_s, record, onSelect) {
+  const inside = html`${glyph(sign)}<span>${text}</span><time>${duration(at_s)}</time>`;
+  return record === null
+    ? html`<p class="entry">${inside}</p>`
+    : html`<button
+        class="entry"
+        title="Show record ${record}, which caused it"
+        @click=${() => onSelect(record)}
+      >
+        ${inside}
+      </button>`;
+}
