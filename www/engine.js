@@ -57,6 +57,10 @@ export class Engine {
   #wake = null;
   /** @type {(() => void) | null} */
   #release = null;
+  /** Pending as long as this tab holds its run's lock. */
+  #held = Promise.resolve();
+  /** Settled when the lock of the run before is free for others. */
+  #released = Promise.resolve();
   #frame = 0;
   #changed;
   #failed;
@@ -119,6 +123,7 @@ export class Engine {
    * @returns {Promise<Offer[]>}
    */
   async offers() {
+    await this.#released;
     const held = new Set((await locks?.query())?.held?.map((lock) => lock.name));
     return lab
       .saved_runs()
@@ -335,7 +340,10 @@ export class Engine {
   /** @param {import('./pkg/crashlab.js').Lab} next */
   #replace(next) {
     this.#stop();
-    this.#release?.();
+    if (this.#release) {
+      this.#release();
+      this.#released = this.#held;
+    }
     this.#release = null;
     this.#options = null;
     this.#take(next);
@@ -362,7 +370,7 @@ export class Engine {
     return new Promise((/** @type {(value?: undefined) => void} */ owned) => {
       /** @type {(() => void) | null} */
       let release = null;
-      locks
+      this.#held = locks
         .request(lockName(view.run_id), { steal }, () => {
           owned();
           return new Promise((/** @type {(value?: undefined) => void} */ done) => {

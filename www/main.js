@@ -509,8 +509,8 @@ function draw() {
         ${tools(topbar)}
       </header>
       ${tabs()}
-      <div class="columns" data-tab=${page.tab}>
-        <aside class="column about" aria-label="Scenario">
+      <main class="columns" data-tab=${page.tab}>
+        <section class="column about" aria-label="Scenario">
           <div class="text" tabindex="0" role="group" aria-label="Scenario and mechanisms">
             ${scenario(engine.scenarios.find(({ id }) => id === page.scenario))}
             ${mechanisms({
@@ -522,8 +522,8 @@ function draw() {
             })}
           </div>
           ${invariants({ all: shown?.invariants ?? [], onSelect: select })}
-        </aside>
-        <main class="column work">
+        </section>
+        <section class="column work" aria-label="Run">
           ${saved({
             offers: page.offers,
             onResume: (run_id) => {
@@ -583,8 +583,8 @@ function draw() {
             },
             onClose: now,
           })}
-        </main>
-        <aside class="column places ${page.past ? 'past' : ''}" aria-label="Places">
+        </section>
+        <section class="column places ${page.past ? 'past' : ''}" aria-label="Places">
           ${memory(shown?.memory ?? null, { gone, sudden: gone && !page.found && page.past === null, activity: at === 'memory' || at === 'clock' ? activity : null })}
           ${
             shown
@@ -613,8 +613,8 @@ function draw() {
                 })
               : nothing
           }
-        </aside>
-      </div>
+        </section>
+      </main>
       ${notices(page.notices, (id) => {
         page.notices = page.notices.filter((notice) => notice.id !== id);
         draw();

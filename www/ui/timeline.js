@@ -45,7 +45,7 @@ export function createTimeline() {
         <div class="lanes" aria-hidden="true">
           ${LANES.map((lane) => html`<span class=${`lane-${lane}`}>${lane}</span>`)}
         </div>
-        <div class="scroller" tabindex="-1" ${attach}>
+        <div class="scroller" tabindex="0" role="group" aria-label="Timeline" ${attach}>
           <svg
             role="img"
             aria-label=${`Timeline of ${plural(records.length, 'record')}. The trace lists them in words.`}

@@ -60,7 +60,14 @@ export function createTrace() {
       const unseen = props.records.length - seen;
       return html`<section class="trace" aria-labelledby="trace-title">
         <h2 id="trace-title" class="visually-hidden">Trace</h2>
-        <div class="scroller" tabindex="-1" ${attach} @scroll=${scrolled}>
+        <div
+          class="scroller"
+          tabindex="0"
+          role="group"
+          aria-label="Records"
+          ${attach}
+          @scroll=${scrolled}
+        >
           ${bySteps(props.records).map((group) => step(group, props))}
           <div class="stand">${props.stand}</div>
         </div>
@@ -115,7 +122,7 @@ function bySteps(records) {
  */
 function step(group, props) {
   const first = group[0];
-  return html`<section class="step" aria-label="Step ${first.step}">
+  return html`<div class="step" role="group" aria-label="Step ${first.step}">
     <h3>
       <span>Step ${first.step}</span
       >${first.type === 'resume' ? html`<small>after a resume</small>` : nothing}
@@ -127,7 +134,7 @@ function step(group, props) {
         ),
       )}
     </ol>
-  </section>`;
+  </div>`;
 }
 
 /**

@@ -62,7 +62,7 @@ function billing({ world, lit, onSelect }) {
         )}
       </tbody>
     </table>
-    <ol class="entries">
+    <ol class="entries refunds">
       ${world.refunds.map(
         ({ seq, record, refund_id, charge_id, amount, by, key, at_s }) =>
           html`<li class=${lit.has(seq) ? 'lit' : ''} ${mark(seq)}>
@@ -79,7 +79,7 @@ function inbox({ world, lit, onSelect, onDecide }) {
       Inbox <small>${world.person ? `of ${world.person.name}` : 'nobody is there'}</small>
     </h3>
     ${world.inbox.length === 0 ? html`<p class="none">No questions.</p>` : nothing}
-    <ol class="entries">
+    <ol class="entries questions">
       ${world.inbox.map(
         ({ seq, record, approval_key, tool, args, status, approver, note, asked_s }) =>
           html`<li class=${lit.has(seq) ? 'lit' : ''} ${mark(status)}>
@@ -107,7 +107,7 @@ function inbox({ world, lit, onSelect, onDecide }) {
 function letters({ world, lit, onSelect }) {
   return html`<h3>Notes and mail</h3>
     ${world.notes.length + world.outbox.length === 0 ? html`<p class="none">Nothing written yet.</p>` : nothing}
-    <ol class="entries">
+    <ol class="entries notes">
       ${world.notes.map(
         ({ seq, record, text, at_s }) =>
           html`<li class=${lit.has(seq) ? 'lit' : ''} ${mark(seq)}>
@@ -115,6 +115,8 @@ function letters({ world, lit, onSelect }) {
             <p class="letter">${text}</p>
           </li>`,
       )}
+    </ol>
+    <ol class="entries mails">
       ${world.outbox.map(
         ({ seq, record, to, text, at_s }) =>
           html`<li class=${lit.has(seq) ? 'lit' : ''} ${mark(seq)}>

@@ -1,0 +1,91 @@
+// Widths, themes and assistive technology, in the states a run goes through.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+import { openLab } from './lab.js';
+
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Walks through the states of a run and calls `look` in each. */
+async function walk({ page, lab }, look) {
+  await look('ready');
+  await lab.openCrashMenu();
+  await look('crash menu');
+  await page.keyboard.press('Escape');
+  await lab.run();
+  await lab.stands('waiting');
+  await look('waiting');
+  for (const name of ['Scenario', 'Places', 'Trace']) {
+    const tab = page.getByRole('navigation').getByRole('button', { name });
+    if (!(await tab.isVisible())) continue;
+    await tab.click();
+    await look(name);
+  }
+  await lab.button('Crash').click();
+  await lab.stands('agent gone');
+  await look('agent gone');
+  await lab.finish();
+  await look('done');
+  await lab.leaveControls();
+  await page.keyboard.press('ArrowUp');
+  await lab.stands('past');
+  await look('past');
+  await page.keyboard.press('?');
+  await page.getByRole('dialog').waitFor();
+  await look('help');
+}
+
+for (const width of [390, 800, 900, 1024, 1440, 2560]) {
+  test(`nothing sticks out at ${width} px`, async () => {
+    const opened = await openLab({ viewport: { width, height: 900 } });
+    await walk(opened, async (state) => {
+      const over = await opened.page.evaluate(() => ({
+        page: document.documentElement.scrollWidth - innerWidth,
+        buttons: [...document.querySelectorAll('button')]
+          .filter((b) => b.checkVisibility() && b.getBoundingClientRect().right > innerWidth + 1)
+          .filter((b) => !b.closest('.scroller, [popover]'))
+          .map((b) => b.textContent.trim()),
+      }));
+      assert.deepEqual(over, { page: 0, buttons: [] }, state);
+    });
+  });
+}
+
+for (const colorScheme of ['light', 'dark']) {
+  for (const width of [390, 1024, 1440]) {
+    test(`axe finds nothing, ${colorScheme}, ${width} px`, async () => {
+      const opened = await openLab({
+        colorScheme,
+        viewport: { width, height: 900 },
+        contextOptions: { reducedMotion: 'reduce' },
+      });
+      await opened.page.evaluate(axe);
+      await walk(opened, async (state) => {
+        const found = await opened.page.evaluate(async () => {
+          const { violations } = await globalThis.axe.run(document, {
+            resultTypes: ['violations'],
+          });
+          return violations.map(
+            ({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target).join(', ')}`,
+          );
+        });
+        assert.deepEqual(found, [], state);
+      });
+    });
+  }
+}
+
+test('without storage the page says so and runs in memory', async () => {
+  const { context } = await openLab();
+  await context.addInitScript(() => {
+    Storage.prototype.setItem = () => {
+      throw new DOMException('The quota has been exceeded.', 'QuotaExceededError');
+    };
+  });
+  const { page, lab } = await openLab({ context });
+  await page.getByRole('alert').getByText('gone with it').waitFor();
+  await lab.run();
+  await lab.finish();
+  assert.equal((await lab.books()).refunds, 1);
+});
