@@ -71,11 +71,11 @@ export async function installWasmTools() {
   const installed = [];
   if (!(await has('wasm-pack', (found) => !isOlder(found, WASM_PACK_AT_LEAST), WASM_PACK))) {
     // Its own lock file is known to build.
-    installed.push(await cargoInstall('wasm-pack', 'wasm-pack', WASM_PACK, ['--locked']));
+    installed.push(await cargoInstall('wasm-pack', 'wasm-pack', WASM_PACK, 0, ['--locked']));
   }
   if (!(await has('wasm-bindgen', (found) => found === bindgen, bindgen))) {
     // The published lock file names versions that were withdrawn, so this one is built without it.
-    installed.push(await cargoInstall('wasm-bindgen-cli', 'wasm-bindgen', bindgen, []));
+    installed.push(await cargoInstall('wasm-bindgen-cli', 'wasm-bindgen', bindgen, 1, []));
   }
   return installed;
 }
@@ -90,8 +90,11 @@ async function has(program, accepts, version) {
   return code === 0 && accepts(versionIn(output));
 }
 
-/** cargo builds in a temporary folder and moves the finished program, so a failure leaves nothing half done. */
-async function cargoInstall(crate, program, version, flags) {
+/**
+ * cargo builds in a temporary folder and moves the finished program, so a failure leaves nothing half done. Little optimisation is
+ * asked for, as it would cost a first run two minutes: wasm-pack only starts other programs, and wasm-bindgen reads one small file.
+ */
+async function cargoInstall(crate, program, version, optimisation, flags) {
   await needLinker();
   const args = ['install', crate, '--version', version, ...flags];
   if (which(program)) {
@@ -101,7 +104,11 @@ async function cargoInstall(crate, program, version, flags) {
   }
   console.log(`installing ${crate} ${version} (cargo builds it: one to three minutes)`);
   const sentence = `${crate} ${version} is missing and could not be built: run \`cargo ${args.join(' ')}\``;
-  await installer(crate, 'cargo', args, sentence, { cwd: tmpdir() });
+  const env = {
+    CARGO_PROFILE_RELEASE_OPT_LEVEL: String(optimisation),
+    CARGO_PROFILE_RELEASE_LTO: 'off',
+  };
+  await installer(crate, 'cargo', args, sentence, { cwd: tmpdir(), env });
   return `${crate} ${version}`;
 }
 
