@@ -126,7 +126,11 @@ impl Agent {
             None if outcome == Outcome::Unknown => {
                 let error = format!("{failure}, after {failures} attempts; it is not known whether it was executed");
                 let (ok, yes) = (Value::from(false), Value::from(true));
-                self.append_result(&call, false, object([("ok", ok), ("retryable", yes.clone()), ("in_doubt", yes), ("error", error.into())]))
+                self.append_result(
+                    &call,
+                    false,
+                    object([("ok", ok), ("retryable", yes.clone()), ("in_doubt", yes), ("error", error.into())]),
+                )
             }
             None if outcome == Outcome::Rejected => self.append_failure(&call, false, failure.message.clone()),
             None => {

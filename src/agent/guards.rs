@@ -103,6 +103,47 @@ fn check_budgets(run: &Run, config: &Config) -> Option<Trip> {
     None
 }
 
+/// A guard with its figures, whether it trips or not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figures {
+    /// The guard.
+    pub guard: Status,
+    /// With its unit.
+    pub observed: String,
+    /// With its unit.
+    pub limit: String,
+    /// How much of the limit is used up, from 0 to 1.
+    pub share: f64,
+}
+
+/// The figures of all guards as they stand.
+pub fn guard_figures(run: &Run, config: &Config) -> Vec<Figures> {
+    let (state, limits) = (&run.state, &config.limits);
+    let share = |observed: u64, limit: u64| if limit == 0 { 1.0 } else { (observed as f64 / limit as f64).min(1.0) };
+    let counted = |guard, observed: u64, limit: u64, unit: &str| Figures {
+        guard,
+        observed: format!("{observed} {unit}"),
+        limit: format!("{limit} {unit}"),
+        share: share(observed, limit),
+    };
+    let tokens = state.input_tokens.saturating_add(state.output_tokens);
+    let repeats = state.call_counts.values().copied().max().unwrap_or(0);
+    vec![
+        Figures {
+            guard: Status::BudgetUsd,
+            observed: format!("{} USD", state.cost.usd()),
+            limit: format!("{} USD", limits.budget.usd()),
+            share: share(state.cost.0, limits.budget.0),
+        },
+        counted(Status::BudgetTokens, tokens, limits.budget_tokens, "tokens"),
+        counted(Status::MaxSteps, state.step.into(), limits.max_steps.into(), "steps"),
+        counted(Status::Deadline, run.history.active_ms / 1_000, limits.deadline_ms / 1_000, "s"),
+        counted(Status::RepeatedCall, repeats.into(), limits.max_repeats.into(), "×"),
+        counted(Status::Stale, state.stale_steps.into(), limits.max_stale_steps.into(), "steps"),
+        counted(Status::MaxReplans, state.replans.into(), limits.max_replans.into(), "times"),
+    ]
+}
+
 impl Trip {
     /// The record that says the figures. A budget says them in `stop` itself, as `used`, `next_call` and `limit`; the other guards
     /// write a `guard` record first.

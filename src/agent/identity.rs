@@ -85,9 +85,14 @@ pub fn is_traceparent(text: &str) -> bool {
     let not_zero = |part: &str| part.bytes().any(|byte| byte != b'0');
     match text.split('-').collect::<Vec<_>>().as_slice() {
         ["00", trace, span, flags] => {
-            trace.len() == 32 && span.len() == 16 && flags.len() == 2
-                && hex(trace) && hex(span) && hex(flags)
-                && not_zero(trace) && not_zero(span)
+            trace.len() == 32
+                && span.len() == 16
+                && flags.len() == 2
+                && hex(trace)
+                && hex(span)
+                && hex(flags)
+                && not_zero(trace)
+                && not_zero(span)
         }
         _ => false,
     }
@@ -102,8 +107,14 @@ mod tests {
     fn only_a_valid_traceparent_is_taken_up() {
         let valid = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
         assert!(is_traceparent(valid));
-        for broken in ["", "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01", "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-            "00-00000000000000000000000000000000-b7ad6b7169203331-01", "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01", "00-é"] {
+        for broken in [
+            "",
+            "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01",
+            "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+            "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+            "00-é",
+        ] {
             assert!(!is_traceparent(broken), "{broken}");
         }
         assert!(traceparent(Some(valid), "r", "c", 1).starts_with("00-0af7651916cd43dd8448eb211c80319c-"));

@@ -306,7 +306,9 @@ impl RecordBody {
     /// of the log, whatever crashes and retries one of them went through.
     pub fn is_settled(&self) -> bool {
         match self {
-            RecordBody::LlmCall(_) | RecordBody::Approval { .. } | RecordBody::ToolResult { .. } | RecordBody::Replan { .. } => true,
+            RecordBody::LlmCall(_) | RecordBody::Approval { .. } | RecordBody::ToolResult { .. } | RecordBody::Replan { .. } => {
+                true
+            }
             RecordBody::RunStart { .. }
             | RecordBody::LlmRequest { .. }
             | RecordBody::LlmRetry(_)
@@ -431,9 +433,10 @@ impl RecordBody {
                 limits: value("limits")?,
                 traceparent: maybe_arc("traceparent")?,
             },
-            "llm_request" => {
-                RecordBody::LlmRequest { attempt: from.small_count("attempt")?, projected: PicoUsd(from.scaled("projected_usd", 12)?) }
-            }
+            "llm_request" => RecordBody::LlmRequest {
+                attempt: from.small_count("attempt")?,
+                projected: PicoUsd(from.scaled("projected_usd", 12)?),
+            },
             "llm_call" => RecordBody::LlmCall(LlmCall {
                 thought: arc("thought")?,
                 plan: from.optional("plan", |from, key| Ok(from.texts(key)?.into_iter().map(Arc::from).collect()))?,
@@ -467,11 +470,16 @@ impl RecordBody {
                 idempotency_key: arc("idempotency_key")?,
                 traceparent: arc("traceparent")?,
             },
-            "tool_result" => {
-                RecordBody::ToolResult { tool: arc("tool")?, call_id: arc("call_id")?, ok: from.boolean("ok")?, result: value("result")? }
-            }
+            "tool_result" => RecordBody::ToolResult {
+                tool: arc("tool")?,
+                call_id: arc("call_id")?,
+                ok: from.boolean("ok")?,
+                result: value("result")?,
+            },
             "replan" => RecordBody::Replan { reason: arc("reason")? },
-            "guard" => RecordBody::Guard { guard: Status::read(from, "guard")?, observed: value("observed")?, limit: value("limit")? },
+            "guard" => {
+                RecordBody::Guard { guard: Status::read(from, "guard")?, observed: value("observed")?, limit: value("limit")? }
+            }
             "checkpoint" => RecordBody::Checkpoint { bytes: from.count("bytes")?, generation: from.count("generation")? },
             "resume" => RecordBody::Resume {
                 from_step: from.small_count("from_step")?,
@@ -518,9 +526,11 @@ impl Retry {
 impl InDoubt {
     fn to_json(&self) -> Value {
         match self {
-            InDoubt::Model { attempt, projected } => {
-                object([("type", "llm_request".into()), ("attempt", (*attempt).into()), ("projected_usd", projected.usd_number())])
-            }
+            InDoubt::Model { attempt, projected } => object([
+                ("type", "llm_request".into()),
+                ("attempt", (*attempt).into()),
+                ("projected_usd", projected.usd_number()),
+            ]),
             InDoubt::Tool { tool, call_id, attempt, idempotency_key } => object([
                 ("type", "tool_call".into()),
                 ("tool", text(tool)),

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::record::{Record, RecordBody};
-use super::store::Durable;
+use super::store::{Durable, FoundSnapshot};
 use crate::agent::Agent;
 use crate::agent::config::Config;
 use crate::agent::machine::ResumeNote;
@@ -19,6 +19,8 @@ use crate::agent::state::{AgentState, Status};
 pub enum RecoveryError {
     /// There is neither a log nor a checkpoint.
     Nothing,
+    /// A record in the middle of the log cannot be read.
+    Damaged(String),
     /// The run was started under other conditions than it is resumed under.
     Changed {
         /// What differs, such as `scenario`.
@@ -41,6 +43,7 @@ impl fmt::Display for RecoveryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RecoveryError::Nothing => write!(f, "there is neither a log nor a usable checkpoint to resume from"),
+            RecoveryError::Damaged(message) => write!(f, "the log is damaged: {message}"),
             RecoveryError::Changed { what, recorded, now } => {
                 write!(f, "the {what} has changed since the run began: recorded is {recorded}, now it is {now}. ")?;
                 write!(f, "Resume it with what was recorded, or start a new run")
@@ -54,8 +57,11 @@ impl std::error::Error for RecoveryError {}
 
 /// An agent that goes on where the log ends. `now_ms`: milliseconds since 1970.
 pub fn recover(config: Arc<Config>, durable: &Durable, now_ms: u64) -> Result<Agent, RecoveryError> {
+    if let Some(damage) = durable.log_damage.as_ref().filter(|damage| !damage.is_torn_end) {
+        return Err(RecoveryError::Damaged(damage.message.clone()));
+    }
     compare_with_start(&config, &durable.records)?;
-    let good = |found: &&super::store::FoundSnapshot| found.state.is_ok();
+    let good = |found: &&FoundSnapshot| found.state.is_ok();
     let snapshot = durable.snapshots.iter().find(good).filter(|_| config.policies.checkpoints);
     let base = snapshot.and_then(|found| found.state.as_ref().ok());
     if base.is_none() && durable.records.is_empty() {
@@ -123,10 +129,10 @@ fn compare_with_start(config: &Config, records: &[Arc<Record>]) -> Result<(), Re
 /// What is left when approvals lived in memory only: an undecided gate.
 fn forget_approvals(run: &mut Run) {
     Arc::make_mut(&mut run.state).approvals.clear();
-    if let Turn::Tools(turn) = &mut run.turn {
-        if matches!(turn.stage, ToolStage::Asking { .. } | ToolStage::Decided { .. }) {
-            turn.stage = ToolStage::Due;
-        }
+    if let Turn::Tools(turn) = &mut run.turn
+        && matches!(turn.stage, ToolStage::Asking { .. } | ToolStage::Decided { .. })
+    {
+        turn.stage = ToolStage::Due;
     }
 }
 

@@ -67,8 +67,17 @@ pub struct Durable {
     pub records: Vec<Arc<Record>>,
     /// At most two snapshots, the newest first.
     pub snapshots: Vec<FoundSnapshot>,
-    /// What is wrong with the log, as a sentence.
-    pub log_damage: Option<String>,
+    /// What is wrong with the log.
+    pub log_damage: Option<LogDamage>,
+}
+
+/// What is wrong with a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogDamage {
+    /// A sentence.
+    pub message: String,
+    /// True: only the last record was cut, as a crash in the middle of a write leaves it. It was never durable, so nothing is lost.
+    pub is_torn_end: bool,
 }
 
 /// Durable storage of one run.
@@ -103,9 +112,10 @@ impl MemoryStore {
         &self.records
     }
 
-    /// A store that holds this log and nothing else.
-    pub fn with_records(records: Vec<Arc<Record>>) -> MemoryStore {
-        MemoryStore { records, snapshots: Vec::new(), epoch: 1 }
+    /// A copy of what another store holds, without the snapshots that cannot be used.
+    pub fn copy_of(durable: &Durable, epoch: u32) -> MemoryStore {
+        let usable = |found: &FoundSnapshot| Some((found.generation, found.bytes, found.state.as_ref().ok()?.clone()));
+        MemoryStore { records: durable.records.clone(), snapshots: durable.snapshots.iter().filter_map(usable).collect(), epoch }
     }
 
     fn check(&self, writer: Writer) -> Result<(), StoreError> {
@@ -161,7 +171,9 @@ pub fn unseal(text: &str) -> FoundSnapshot {
     let checksum = parts.next().and_then(|part| u64::from_str_radix(part, 16).ok());
     let json = parts.next().unwrap_or_default();
     let state = match (generation, checksum) {
-        (Some(_), Some(sum)) if sum == hash64(json.as_bytes()) => checkpoint::decode(json).map(Arc::new).map_err(|error| error.to_string()),
+        (Some(_), Some(sum)) if sum == hash64(json.as_bytes()) => {
+            checkpoint::decode(json).map(Arc::new).map_err(|error| error.to_string())
+        }
         (Some(_), Some(_)) => Err("the checksum does not fit: the checkpoint is torn or was changed".to_string()),
         _ => Err("this is not a checkpoint".to_string()),
     };

@@ -1,0 +1,231 @@
+//! The outside world's own books. Invariants are judged from them, never from what the agent believes.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::agent::money::PicoUsd;
+use crate::agent::state::ApprovalStatus;
+use crate::json::{Fields, ReadError, parse, wrong};
+use crate::log::record::object;
+
+/// One row: something that happened outside the agent.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Row {
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// The record of the log that stood last when it happened: the intent that caused it.
+    pub record: Option<u64>,
+    /// What.
+    pub entry: Entry,
+}
+
+/// What can happen.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Entry {
+    /// The model's provider was called.
+    ModelCall {
+        /// `ok` or a failure's code.
+        outcome: Arc<str>,
+        /// Billed.
+        input_tokens: u64,
+        /// Billed.
+        output_tokens: u64,
+        /// Billed.
+        cost: PicoUsd,
+    },
+    /// A service was called.
+    Request {
+        /// The tool.
+        tool: Arc<str>,
+        /// Canonical arguments.
+        args: Arc<str>,
+        /// The idempotency key that came along.
+        key: Arc<str>,
+        /// `ok`, `repeated` (recognised by its key), or a failure's code.
+        outcome: Arc<str>,
+        /// What the service did and would answer; nothing if it did nothing.
+        result: Option<Arc<Value>>,
+    },
+    /// Money went back to a customer.
+    Refund {
+        /// Such as `RF-00001`.
+        refund_id: Arc<str>,
+        /// The charge.
+        charge_id: Arc<str>,
+        /// In cents.
+        cents: u64,
+        /// The request's key, or why somebody did it by hand.
+        key: Arc<str>,
+        /// `agent`, or who did it by hand.
+        by: Arc<str>,
+    },
+    /// A voucher was sent.
+    Voucher {
+        /// Such as `VC-00001`.
+        voucher_id: Arc<str>,
+        /// To whom.
+        customer_id: Arc<str>,
+        /// In cents.
+        cents: u64,
+    },
+    /// An internal note was added.
+    Note {
+        /// What it says.
+        text: Arc<str>,
+    },
+    /// A colleague was asked to take the ticket over.
+    Escalation {
+        /// What they are told.
+        text: Arc<str>,
+    },
+    /// A question reached the inbox.
+    Question {
+        /// Its key.
+        key: Arc<str>,
+        /// The tool that wants to run.
+        tool: Arc<str>,
+        /// Its exact arguments.
+        args: Arc<Value>,
+    },
+    /// A question was decided.
+    Decision {
+        /// Its key.
+        key: Arc<str>,
+        /// How.
+        status: ApprovalStatus,
+        /// Who.
+        approver: Arc<str>,
+        /// What they wrote.
+        note: Option<Arc<str>>,
+    },
+    /// The inbox lost its questions (`durable_approvals` is off and the agent died).
+    InboxLost,
+    /// The customer got an answer.
+    Mail {
+        /// To whom.
+        to: Arc<str>,
+        /// What it says.
+        text: Arc<str>,
+    },
+    /// The run stopped without an answer, and a person takes over.
+    HandOver {
+        /// Why.
+        status: Arc<str>,
+    },
+}
+
+impl Row {
+    /// The row as JSON text.
+    pub fn to_line(&self) -> String {
+        let text = |text: &Arc<str>| Value::from(&**text);
+        let maybe = |text: &Option<Arc<str>>| text.as_ref().map_or(Value::Null, |text| Value::from(&**text));
+        let (kind, entry) = match &self.entry {
+            Entry::ModelCall { outcome, input_tokens, output_tokens, cost } => (
+                "model_call",
+                object([
+                    ("outcome", text(outcome)),
+                    ("input_tokens", (*input_tokens).into()),
+                    ("output_tokens", (*output_tokens).into()),
+                    ("cost_pico_usd", cost.0.into()),
+                ]),
+            ),
+            Entry::Request { tool, args, key, outcome, result } => (
+                "request",
+                object([
+                    ("tool", text(tool)),
+                    ("args", text(args)),
+                    ("key", text(key)),
+                    ("outcome", text(outcome)),
+                    // An array, as `null` is a result too.
+                    ("result", result.iter().map(|result| (**result).clone()).collect()),
+                ]),
+            ),
+            Entry::Refund { refund_id, charge_id, cents, key, by } => (
+                "refund",
+                object([
+                    ("refund_id", text(refund_id)),
+                    ("charge_id", text(charge_id)),
+                    ("cents", (*cents).into()),
+                    ("key", text(key)),
+                    ("by", text(by)),
+                ]),
+            ),
+            Entry::Voucher { voucher_id, customer_id, cents } => (
+                "voucher",
+                object([("voucher_id", text(voucher_id)), ("customer_id", text(customer_id)), ("cents", (*cents).into())]),
+            ),
+            Entry::Note { text: note } => ("note", object([("text", text(note))])),
+            Entry::Escalation { text: note } => ("escalation", object([("text", text(note))])),
+            Entry::Question { key, tool, args } => {
+                ("question", object([("key", text(key)), ("tool", text(tool)), ("args", (**args).clone())]))
+            }
+            Entry::Decision { key, status, approver, note } => (
+                "decision",
+                object([
+                    ("key", text(key)),
+                    ("decision", status.word().into()),
+                    ("approver", text(approver)),
+                    ("note", maybe(note)),
+                ]),
+            ),
+            Entry::InboxLost => ("inbox_lost", object([])),
+            Entry::Mail { to, text: mail } => ("mail", object([("to", text(to)), ("text", text(mail))])),
+            Entry::HandOver { status } => ("hand_over", object([("status", text(status))])),
+        };
+        object([
+            ("at_ms", self.at_ms.into()),
+            ("record", self.record.map_or(Value::Null, Value::from)),
+            ("type", kind.into()),
+            ("entry", entry),
+        ])
+        .to_string()
+    }
+
+    /// Reads what [`Row::to_line`] wrote.
+    pub fn from_line(line: &str) -> Result<Row, ReadError> {
+        let value = parse(line)?;
+        let from = Fields::of(&value, "$")?;
+        let entry = from.object("entry")?;
+        let arc = |key: &str| entry.text(key).map(Arc::<str>::from);
+        let entry = match from.text("type")? {
+            "model_call" => Entry::ModelCall {
+                outcome: arc("outcome")?,
+                input_tokens: entry.count("input_tokens")?,
+                output_tokens: entry.count("output_tokens")?,
+                cost: PicoUsd(entry.count("cost_pico_usd")?),
+            },
+            "request" => Entry::Request {
+                tool: arc("tool")?,
+                args: arc("args")?,
+                key: arc("key")?,
+                outcome: arc("outcome")?,
+                result: entry.array("result")?.first().cloned().map(Arc::new),
+            },
+            "refund" => Entry::Refund {
+                refund_id: arc("refund_id")?,
+                charge_id: arc("charge_id")?,
+                cents: entry.count("cents")?,
+                key: arc("key")?,
+                by: arc("by")?,
+            },
+            "voucher" => {
+                Entry::Voucher { voucher_id: arc("voucher_id")?, customer_id: arc("customer_id")?, cents: entry.count("cents")? }
+            }
+            "note" => Entry::Note { text: arc("text")? },
+            "escalation" => Entry::Escalation { text: arc("text")? },
+            "question" => Entry::Question { key: arc("key")?, tool: arc("tool")?, args: Arc::new(entry.value("args")?.clone()) },
+            "decision" => Entry::Decision {
+                key: arc("key")?,
+                status: ApprovalStatus::read(&entry, "decision")?,
+                approver: arc("approver")?,
+                note: entry.optional("note", |from, key| from.text(key).map(Arc::from))?,
+            },
+            "inbox_lost" => Entry::InboxLost,
+            "mail" => Entry::Mail { to: arc("to")?, text: arc("text")? },
+            "hand_over" => Entry::HandOver { status: arc("status")? },
+            _ => return Err(wrong("$.type", "a kind of ledger row", from.value("type")?)),
+        };
+        Ok(Row { at_ms: from.count("at_ms")?, record: from.optional("record", Fields::count)?, entry })
+    }
+}

@@ -1,0 +1,12 @@
+//! The lab: a scripted model, a world that keeps its own books, faults, crashes, and the driver that brings them together.
+
+pub mod faults;
+pub mod invariants;
+pub mod ledger;
+pub mod mechanisms;
+pub mod model;
+pub mod scenario;
+pub mod services;
+pub mod session;
+pub mod shipped;
+pub mod world;

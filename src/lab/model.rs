@@ -1,0 +1,249 @@
+//! The scripted LLM: a pure function of the conversation, so it says the same after a resume.
+//!
+//! A script is a list of turns. The first turn whose condition fits the conversation is said.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::agent::protocol::{Completion, Failure, FailureCode, ModelRequest, ToolCall};
+use crate::agent::state::{Message, text_tokens};
+use crate::agent::tools::ToolSpec;
+use crate::json::{Fields, ReadError, wrong};
+
+/// One thing the model may say, and when.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turn {
+    when: Condition,
+    say: Arc<str>,
+    plan: Option<Vec<Arc<str>>>,
+    calls: Vec<ScriptedCall>,
+    usage: Option<Value>,
+    latency_ms: Option<u64>,
+}
+
+/// When a turn is said.
+#[derive(Clone, Debug, PartialEq)]
+enum Condition {
+    /// Nothing has been said yet.
+    Start,
+    /// The newest observation is of this kind.
+    After {
+        tool: String,
+        outcome: ObservedOutcome,
+        /// Only the n-th of this kind.
+        nth: Option<u32>,
+        /// Only if a `REPLAN:` line stands in it, or none does.
+        replan: Option<bool>,
+        /// Only if this text stands in it.
+        contains: Option<String>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ObservedOutcome {
+    Ok,
+    Error,
+    Denied,
+    Expired,
+    Any,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct ScriptedCall {
+    id: Option<String>,
+    tool: String,
+    /// With `{{tool.path}}` in its strings. A text that is no JSON is sent as it is.
+    args: Value,
+}
+
+/// Reads one turn. `tools` are the names that a condition may wait for; a call may name any tool, as models do.
+pub fn read_turn(from: &Fields, tools: &[ToolSpec]) -> Result<Turn, ReadError> {
+    from.only(&["when", "say", "plan", "calls", "usage", "latency_s"])?;
+    let mut calls = Vec::new();
+    if from.maybe("calls").is_some() {
+        for call in from.objects("calls")? {
+            call.only(&["id", "tool", "args", "raw"])?;
+            let args = match call.optional("raw", Fields::text)? {
+                Some(raw) => Value::from(raw),
+                None => call.value("args")?.clone(),
+            };
+            let id = call.optional("id", Fields::text)?.map(str::to_string);
+            calls.push(ScriptedCall { id, tool: call.text("tool")?.to_string(), args });
+        }
+    }
+    Ok(Turn {
+        when: read_condition(&from.object("when")?, tools)?,
+        say: from.text("say")?.into(),
+        plan: from.optional("plan", Fields::texts)?.map(|steps| steps.into_iter().map(Arc::from).collect()),
+        calls,
+        usage: from.keys().any(|key| key == "usage").then(|| from.value("usage").cloned()).transpose()?,
+        latency_ms: from.optional("latency_s", |from, key| from.scaled(key, 3))?,
+    })
+}
+
+fn read_condition(from: &Fields, tools: &[ToolSpec]) -> Result<Condition, ReadError> {
+    from.only(&["start", "after", "outcome", "nth", "replan", "contains"])?;
+    if from.optional("start", Fields::boolean)?.unwrap_or(false) {
+        return Ok(Condition::Start);
+    }
+    if from.maybe("after").is_none() {
+        return Err(ReadError::new(&from.path("after"), "a condition needs either `start`: true or `after`: a tool"));
+    }
+    let tool = from.text("after")?;
+    let outcome = match from.optional("outcome", Fields::text)?.unwrap_or("any") {
+        "ok" => ObservedOutcome::Ok,
+        "error" => ObservedOutcome::Error,
+        "denied" => ObservedOutcome::Denied,
+        "expired" => ObservedOutcome::Expired,
+        "any" => ObservedOutcome::Any,
+        _ => return Err(wrong(&from.path("outcome"), "ok, error, denied, expired or any", from.value("outcome")?)),
+    };
+    // An unknown tool's failure can be waited for; its success cannot.
+    if outcome == ObservedOutcome::Ok && tools.iter().all(|known| known.name != tool) {
+        let names: Vec<&str> = tools.iter().map(|known| known.name.as_str()).collect();
+        return Err(wrong(&from.path("after"), &format!("a tool ({})", names.join(", ")), from.value("after")?));
+    }
+    Ok(Condition::After {
+        tool: tool.to_string(),
+        outcome,
+        nth: from.optional("nth", Fields::small_count)?,
+        replan: from.optional("replan", Fields::boolean)?,
+        contains: from.optional("contains", Fields::text)?.map(str::to_string),
+    })
+}
+
+/// What a tool message shows.
+struct Observation<'a> {
+    tool: &'a str,
+    text: &'a str,
+    value: Value,
+    outcome: ObservedOutcome,
+}
+
+fn observe(message: &Message) -> Option<Observation<'_>> {
+    let Message::Tool { name, content, .. } = message else {
+        return None;
+    };
+    let json = content.split("\nREPLAN: ").next().unwrap_or_default();
+    let value: Value = serde_json::from_str(json).unwrap_or(Value::Null);
+    let outcome = match &value {
+        Value::Object(fields) if fields.get("denied") == Some(&Value::Bool(true)) => ObservedOutcome::Denied,
+        Value::Object(fields) if fields.get("expired") == Some(&Value::Bool(true)) => ObservedOutcome::Expired,
+        Value::Object(fields) if fields.get("ok") == Some(&Value::Bool(false)) => ObservedOutcome::Error,
+        _ => ObservedOutcome::Ok,
+    };
+    Some(Observation { tool: name, text: content, value, outcome })
+}
+
+impl Condition {
+    fn fits(&self, observations: &[Observation]) -> bool {
+        let (tool, outcome, nth, replan, contains) = match self {
+            Condition::Start => return observations.is_empty(),
+            Condition::After { tool, outcome, nth, replan, contains } => (tool, *outcome, nth, replan, contains),
+        };
+        let is_of_kind = |observation: &&Observation| {
+            observation.tool == tool && (outcome == ObservedOutcome::Any || observation.outcome == outcome)
+        };
+        let Some(newest) = observations.last().filter(is_of_kind) else {
+            return false;
+        };
+        let count = observations.iter().filter(is_of_kind).count() as u32;
+        nth.is_none_or(|nth| nth == count)
+            && replan.is_none_or(|wanted| newest.text.contains("\nREPLAN: ") == wanted)
+            && contains.as_ref().is_none_or(|text| newest.text.contains(text.as_str()))
+    }
+}
+
+/// What the model says to a request.
+pub fn complete(script: &[Turn], request: &ModelRequest) -> Result<Completion, Failure> {
+    let observations: Vec<Observation> = request.messages.iter().filter_map(|message| observe(message)).collect();
+    let Some(turn) = script.iter().find(|turn| turn.when.fits(&observations)) else {
+        let place = match observations.last() {
+            Some(newest) => format!("after {}: {}", newest.tool, newest.text),
+            None => "at the start".to_string(),
+        };
+        return Err(Failure::new(FailureCode::Rejected, format!("the script has no turn {place}")));
+    };
+    let calls_before: usize = request
+        .messages
+        .iter()
+        .map(|message| match message.as_ref() {
+            Message::Assistant { tool_calls, .. } => tool_calls.len(),
+            Message::System { .. } | Message::User { .. } | Message::Tool { .. } => 0,
+        })
+        .sum();
+    let call = |(index, call): (usize, &ScriptedCall)| {
+        let id = call.id.clone().unwrap_or_else(|| format!("call_{}", calls_before + index + 1));
+        ToolCall::new(id, call.tool.as_str(), fill_value(&call.args, &observations))
+    };
+    let tool_calls: Vec<ToolCall> = turn.calls.iter().enumerate().map(call).collect();
+    let thought: Arc<str> = fill_text(&turn.say, &observations).into();
+    let counted_input: u64 = request.messages.iter().map(|message| message.tokens()).sum();
+    let calls_tokens: u64 = tool_calls.iter().map(|call| text_tokens(&call.identity)).sum();
+    // The output limit of the request binds the provider.
+    let counted_output = (4 + text_tokens(&thought) + calls_tokens).min(request.max_output_tokens);
+    let counted = || {
+        let fields = [("input_tokens", counted_input), ("output_tokens", counted_output)];
+        Value::Object(fields.into_iter().map(|(key, tokens)| (key.to_string(), tokens.into())).collect::<Map<_, _>>())
+    };
+    Ok(Completion {
+        thought,
+        plan: turn.plan.clone(),
+        tool_calls,
+        usage: turn.usage.clone().unwrap_or_else(counted),
+        latency_ms: turn.latency_ms.unwrap_or(350 + 9 * counted_output),
+    })
+}
+
+/// Fills `{{tool.path}}` in every string of a value. A string that is nothing but one quotation becomes the quoted value itself.
+fn fill_value(value: &Value, observations: &[Observation]) -> Value {
+    match value {
+        Value::String(text) => {
+            let whole = text.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}")).filter(|inner| !inner.contains("}}"));
+            match whole.and_then(|path| quoted(path, observations)) {
+                Some(found) => found,
+                None => Value::String(fill_text(text, observations)),
+            }
+        }
+        Value::Array(items) => items.iter().map(|item| fill_value(item, observations)).collect(),
+        Value::Object(fields) => {
+            Value::Object(fields.iter().map(|(key, field)| (key.clone(), fill_value(field, observations))).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+fn fill_text(text: &str, observations: &[Observation]) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("{{") {
+        let Some((path, behind)) = after.split_once("}}") else {
+            break;
+        };
+        out.push_str(before);
+        match quoted(path, observations) {
+            Some(Value::String(found)) => out.push_str(&found),
+            Some(found) => out.push_str(&found.to_string()),
+            // What cannot be quoted stays as it was written, so that it is seen.
+            None => out.push_str(&format!("{{{{{path}}}}}")),
+        }
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The value at a path such as `get_invoice.charges[1].charge_id`, in the newest successful result of the tool.
+fn quoted(path: &str, observations: &[Observation]) -> Option<Value> {
+    let (tool, rest) = path.trim().split_once('.').unwrap_or((path.trim(), ""));
+    let is_result = |observation: &&Observation| observation.tool == tool && observation.outcome == ObservedOutcome::Ok;
+    let mut value = &observations.iter().rev().find(is_result)?.value;
+    for part in rest.split(['.', '[']).filter(|part| !part.is_empty()) {
+        value = match part.strip_suffix(']') {
+            Some(index) => value.get(index.parse::<usize>().ok()?)?,
+            None => value.get(part)?,
+        };
+    }
+    Some(value.clone())
+}

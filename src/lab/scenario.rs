@@ -1,0 +1,415 @@
+//! A scenario: the task, the script of the model, the world, the faults, and who approves. A JSON document.
+//!
+//! `scenarios/README.md` is the reference of the format.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::faults::Fault;
+use super::mechanisms::Mechanisms;
+use super::model::{Turn, read_turn};
+use super::services;
+use super::world::WorldData;
+use crate::agent::config::{Config, Limits};
+use crate::agent::identity::hash64;
+use crate::agent::money::{PicoUsd, Prices};
+use crate::agent::retry::RetryPolicy;
+use crate::agent::state::ApprovalStatus;
+use crate::agent::tools::ToolSpec;
+use crate::json::{Fields, ReadError, parse, wrong};
+
+/// A scenario that has been read and checked.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Its name in links and records: lower-case letters, digits, hyphens.
+    pub id: String,
+    /// A title for people.
+    pub title: String,
+    /// One or two sentences: what happens.
+    pub summary: String,
+    /// What one may try or look at.
+    pub watch: Vec<String>,
+    /// The ticket's number.
+    pub task_id: Arc<str>,
+    /// The customer's words, also the agent's task.
+    pub ticket: Arc<str>,
+    /// Who the agent is.
+    pub system: Arc<str>,
+    /// Where the answer goes.
+    pub customer: Arc<str>,
+    /// When the run starts, in milliseconds since 1970.
+    pub start_ms: u64,
+    /// How long the agent is dead between a crash and the resume.
+    pub downtime_ms: u64,
+    /// What tokens cost.
+    pub prices: Prices,
+    /// What the guards compare with.
+    pub limits: Limits,
+    /// How failures are repeated.
+    pub retry: RetryPolicy,
+    /// Who approves; `None`: nobody is set up.
+    pub person: Option<Person>,
+    /// The tools, with the scenario's own flags.
+    pub tools: Arc<[ToolSpec]>,
+    /// What the world holds when the run starts.
+    pub world: Arc<WorldData>,
+    /// What the model says.
+    pub script: Vec<Turn>,
+    /// What goes wrong.
+    pub faults: Vec<Fault>,
+    /// Where the agent dies by itself.
+    pub crashes: Vec<CrashSpot>,
+    /// Mechanisms that the scenario takes away.
+    pub mechanisms: Mechanisms,
+    /// What is to be observed with these mechanisms.
+    pub expect: Expect,
+    /// The document.
+    pub json: Arc<str>,
+    /// A digest of the document's meaning: white space does not count.
+    pub digest: u64,
+}
+
+/// The person who decides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Person {
+    /// Such as `maya`; an approver is `human:maya`.
+    pub id: String,
+    /// For people.
+    pub name: String,
+    /// How long they think.
+    pub answers_after_ms: u64,
+    /// When a question expires.
+    pub expires_after_ms: Option<u64>,
+    /// What they say to the n-th question; the last one counts for all further ones. Empty: they never answer.
+    pub answers: Vec<PersonAnswer>,
+}
+
+/// What a person says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PersonAnswer {
+    /// Yes or no.
+    pub approved: bool,
+    /// What they write beside it.
+    pub note: Option<Arc<str>>,
+}
+
+/// A place where the agent dies by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CrashSpot {
+    /// The kind of effect, such as `call_tool`.
+    pub effect: String,
+    /// Only of this tool.
+    pub tool: Option<String>,
+    /// Only of this type of record.
+    pub record: Option<String>,
+    /// Which of those, from 1.
+    pub nth: u32,
+    /// Before it happened, or after it happened but before its answer.
+    pub when: When,
+}
+
+/// The two instants of an effect at which a crash makes a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum When {
+    /// It has been asked for and has not happened.
+    Before,
+    /// It has happened, and its answer has not arrived.
+    After,
+}
+
+impl When {
+    /// The word in scenarios and links.
+    pub fn word(self) -> &'static str {
+        match self {
+            When::Before => "before",
+            When::After => "after",
+        }
+    }
+
+    /// The instant of a word.
+    pub fn of_word(word: &str) -> Option<When> {
+        [When::Before, When::After].into_iter().find(|when| when.word() == word)
+    }
+}
+
+/// What a run of the scenario has to show.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Expect {
+    /// The final status.
+    pub status: Option<String>,
+    /// Refunds in the ledger.
+    pub refunds: Option<u64>,
+    /// Questions put to a person.
+    pub questions: Option<u64>,
+    /// Notes in the ledger.
+    pub notes: Option<u64>,
+    /// Model calls billed.
+    pub model_calls: Option<u64>,
+    /// Invariants that break, by id.
+    pub broken: Vec<String>,
+}
+
+const KEYS: [&str; 19] = [
+    "id",
+    "title",
+    "summary",
+    "watch",
+    "task",
+    "start",
+    "downtime_s",
+    "prices",
+    "limits",
+    "retry",
+    "person",
+    "tools",
+    "world",
+    "script",
+    "faults",
+    "crashes",
+    "mechanisms",
+    "expect",
+    "about",
+];
+
+impl Scenario {
+    /// Reads and checks a document. The error names the JSON path, what stands there, and what was expected.
+    pub fn from_json(text: &str) -> Result<Scenario, ReadError> {
+        let value = parse(text)?;
+        let from = Fields::of(&value, "$")?;
+        from.only(&KEYS)?;
+        let task = from.object("task")?;
+        task.only(&["id", "ticket", "system", "customer"])?;
+        let tools = read_tools(&from)?;
+        let world = WorldData::from_json(&from.object("world")?)?;
+        let script = from.objects("script")?.iter().map(|turn| read_turn(turn, &tools)).collect::<Result<Vec<_>, _>>()?;
+        if script.is_empty() {
+            return Err(ReadError::new("$.script", "expected at least one turn, found an empty array"));
+        }
+        let faults = match from.maybe("faults") {
+            Some(_) => from.objects("faults")?.iter().map(Fault::from_json).collect::<Result<_, _>>()?,
+            None => Vec::new(),
+        };
+        let crashes = match from.maybe("crashes") {
+            Some(_) => from.objects("crashes")?.iter().map(CrashSpot::from_json).collect::<Result<_, _>>()?,
+            None => Vec::new(),
+        };
+        let mechanisms = match from.maybe("mechanisms") {
+            Some(_) => Mechanisms::from_json(&from.object("mechanisms")?)?,
+            None => Mechanisms::ALL_ON,
+        };
+        Ok(Scenario {
+            id: read_id(&from)?,
+            title: from.text("title")?.to_string(),
+            summary: from.text("summary")?.to_string(),
+            watch: from.optional("watch", Fields::texts)?.unwrap_or_default().into_iter().map(str::to_string).collect(),
+            task_id: task.text("id")?.into(),
+            ticket: task.text("ticket")?.into(),
+            system: task.text("system")?.into(),
+            customer: task.text("customer")?.into(),
+            start_ms: from.scaled("start", 3)?,
+            downtime_ms: from.optional("downtime_s", |from, key| from.scaled(key, 3))?.unwrap_or(60_000),
+            prices: read_prices(&from)?,
+            limits: read_limits(&from)?,
+            retry: read_retry(&from)?,
+            person: from.maybe("person").map(|_| from.object("person").and_then(|person| read_person(&person))).transpose()?,
+            tools: tools.into(),
+            world: Arc::new(world),
+            script,
+            faults,
+            crashes,
+            mechanisms,
+            expect: read_expect(&from)?,
+            json: text.into(),
+            digest: hash64(value.to_string().as_bytes()),
+        })
+    }
+
+    /// What the agent is given. `run_id` names the run, `seed` decides its lots.
+    pub fn config(&self, mechanisms: Mechanisms, seed: u64, run_id: Arc<str>) -> Config {
+        Config {
+            run_id,
+            task_id: self.task_id.clone(),
+            scenario: format!("{}#{:08x}", self.id, self.digest >> 32).into(),
+            seed,
+            system: self.system.clone(),
+            task: self.ticket.clone(),
+            limits: self.limits.clone(),
+            prices: self.prices,
+            retry: mechanisms.retry(&self.retry),
+            tools: self.tools.clone(),
+            has_approver: self.person.is_some(),
+            policies: mechanisms.policies(),
+            mechanisms: Arc::new(mechanisms.to_json()),
+            traceparent: None,
+        }
+    }
+}
+
+fn read_id(from: &Fields) -> Result<String, ReadError> {
+    let id = from.text("id")?;
+    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    if id.is_empty() || id.len() > 60 || !id.bytes().all(fits) {
+        let expected = "1 to 60 lower-case letters, digits and hyphens";
+        return Err(wrong(&from.path("id"), expected, from.value("id")?));
+    }
+    Ok(id.to_string())
+}
+
+fn read_prices(from: &Fields) -> Result<Prices, ReadError> {
+    let prices = from.object("prices")?;
+    prices.only(&["input_usd_per_million", "output_usd_per_million"])?;
+    // USD per million tokens times 10⁶ is 10⁻¹² USD per token.
+    let price = |key: &str| prices.scaled(key, 6).map(PicoUsd);
+    Ok(Prices { input: price("input_usd_per_million")?, output: price("output_usd_per_million")? })
+}
+
+fn read_limits(from: &Fields) -> Result<Limits, ReadError> {
+    let mut limits = Limits::default();
+    if from.maybe("limits").is_none() {
+        return Ok(limits);
+    }
+    let given = from.object("limits")?;
+    given.only(&[
+        "max_steps",
+        "budget_usd",
+        "budget_tokens",
+        "deadline_s",
+        "max_repeats",
+        "max_stale_steps",
+        "max_replans",
+        "max_resumes",
+        "output_reserve",
+    ])?;
+    let small = |key: &str, default: u32| Ok::<u32, ReadError>(given.optional(key, Fields::small_count)?.unwrap_or(default));
+    limits.max_steps = small("max_steps", limits.max_steps)?;
+    limits.max_repeats = small("max_repeats", limits.max_repeats)?;
+    limits.max_stale_steps = small("max_stale_steps", limits.max_stale_steps)?;
+    limits.max_replans = small("max_replans", limits.max_replans)?;
+    limits.max_resumes = small("max_resumes", limits.max_resumes)?;
+    limits.budget = given.optional("budget_usd", |from, key| from.scaled(key, 12))?.map_or(limits.budget, PicoUsd);
+    limits.budget_tokens = given.optional("budget_tokens", Fields::count)?.unwrap_or(limits.budget_tokens);
+    limits.deadline_ms = given.optional("deadline_s", |from, key| from.scaled(key, 3))?.unwrap_or(limits.deadline_ms);
+    limits.output_reserve = given.optional("output_reserve", Fields::count)?.unwrap_or(limits.output_reserve);
+    Ok(limits)
+}
+
+fn read_retry(from: &Fields) -> Result<RetryPolicy, ReadError> {
+    let mut policy = RetryPolicy::default();
+    if from.maybe("retry").is_none() {
+        return Ok(policy);
+    }
+    let given = from.object("retry")?;
+    given.only(&["max_attempts", "base_s", "cap_s", "patience_s"])?;
+    let duration =
+        |key: &str, default: u64| Ok::<u64, ReadError>(given.optional(key, |from, key| from.scaled(key, 3))?.unwrap_or(default));
+    policy.max_attempts = given.optional("max_attempts", Fields::small_count)?.unwrap_or(policy.max_attempts);
+    policy.base_ms = duration("base_s", policy.base_ms)?;
+    policy.cap_ms = duration("cap_s", policy.cap_ms)?;
+    policy.patience_ms = duration("patience_s", policy.patience_ms)?;
+    Ok(policy)
+}
+
+fn read_person(from: &Fields) -> Result<Person, ReadError> {
+    from.only(&["id", "name", "answers_after_s", "expires_after_s", "answers"])?;
+    let mut answers = Vec::new();
+    for (index, answer) in from.array("answers")?.iter().enumerate() {
+        answers.push(read_answer(answer, &format!("{}[{index}]", from.path("answers")))?);
+    }
+    let person = Person {
+        id: from.text("id")?.to_string(),
+        name: from.text("name")?.to_string(),
+        answers_after_ms: from.optional("answers_after_s", |from, key| from.scaled(key, 3))?.unwrap_or(40_000),
+        expires_after_ms: from.optional("expires_after_s", |from, key| from.scaled(key, 3))?,
+        answers,
+    };
+    if person.answers.is_empty() && person.expires_after_ms.is_none() {
+        return Err(ReadError::new(
+            &from.path("answers"),
+            "a person who never answers needs `expires_after_s`, or the run never ends",
+        ));
+    }
+    Ok(person)
+}
+
+fn read_answer(value: &Value, path: &str) -> Result<PersonAnswer, ReadError> {
+    let expected = "\"approved\", \"denied\", or {\"decision\": …, \"note\": …}";
+    let (word, note) = match value {
+        Value::String(word) => (word.as_str(), None),
+        Value::Object(_) => {
+            let from = Fields::of(value, path)?;
+            from.only(&["decision", "note"])?;
+            (from.text("decision")?, from.optional("note", Fields::text)?)
+        }
+        other => return Err(wrong(path, expected, other)),
+    };
+    let approved = match word {
+        word if word == ApprovalStatus::Approved.word() => true,
+        word if word == ApprovalStatus::Denied.word() => false,
+        _ => return Err(wrong(path, expected, value)),
+    };
+    Ok(PersonAnswer { approved, note: note.map(Arc::from) })
+}
+
+/// The lab's tools with the flags that the scenario sets.
+fn read_tools(from: &Fields) -> Result<Vec<ToolSpec>, ReadError> {
+    let mut tools = services::tools();
+    if from.maybe("tools").is_none() {
+        return Ok(tools);
+    }
+    let given = from.object("tools")?;
+    let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
+    given.only(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
+    for tool in &mut tools {
+        if given.maybe(&tool.name).is_none() {
+            continue;
+        }
+        let flags = given.object(&tool.name)?;
+        flags.only(&["irreversible", "idempotent", "intent", "lookup"])?;
+        tool.irreversible = flags.optional("irreversible", Fields::boolean)?.unwrap_or(tool.irreversible);
+        tool.idempotent = flags.optional("idempotent", Fields::boolean)?.unwrap_or(tool.idempotent);
+        if let Some(intent) = flags.optional("intent", Fields::texts)? {
+            tool.intent = intent.into_iter().map(str::to_string).collect();
+        }
+        // `"lookup": null` takes the look-up away.
+        if flags.keys().any(|key| key == "lookup") {
+            tool.lookup = flags.optional("lookup", Fields::text)?.map(str::to_string);
+        }
+    }
+    Ok(tools)
+}
+
+fn read_expect(from: &Fields) -> Result<Expect, ReadError> {
+    if from.maybe("expect").is_none() {
+        return Ok(Expect::default());
+    }
+    let given = from.object("expect")?;
+    given.only(&["status", "refunds", "questions", "notes", "model_calls", "broken"])?;
+    Ok(Expect {
+        status: given.optional("status", Fields::text)?.map(str::to_string),
+        refunds: given.optional("refunds", Fields::count)?,
+        questions: given.optional("questions", Fields::count)?,
+        notes: given.optional("notes", Fields::count)?,
+        model_calls: given.optional("model_calls", Fields::count)?,
+        broken: given.optional("broken", Fields::texts)?.unwrap_or_default().into_iter().map(str::to_string).collect(),
+    })
+}
+
+impl CrashSpot {
+    fn from_json(from: &Fields) -> Result<CrashSpot, ReadError> {
+        from.only(&["effect", "tool", "record", "nth", "when"])?;
+        let effects = ["append", "call_model", "call_tool", "ask_approval", "wait", "save_checkpoint"];
+        let effect = from.text("effect")?;
+        if !effects.contains(&effect) {
+            return Err(wrong(&from.path("effect"), &effects.join(", "), from.value("effect")?));
+        }
+        let when = from.text("when")?;
+        Ok(CrashSpot {
+            effect: effect.to_string(),
+            tool: from.optional("tool", Fields::text)?.map(str::to_string),
+            record: from.optional("record", Fields::text)?.map(str::to_string),
+            nth: from.optional("nth", Fields::small_count)?.unwrap_or(1),
+            when: When::of_word(when).ok_or_else(|| wrong(&from.path("when"), "before or after", &Value::from(when)))?,
+        })
+    }
+}

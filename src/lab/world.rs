@@ -1,0 +1,484 @@
+//! The outside world: it goes on without the agent and keeps its own books.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::faults::{Fault, FaultKind, FaultTarget};
+use super::ledger::{Entry, Row};
+use super::model;
+use super::scenario::Scenario;
+use super::services;
+use crate::agent::canonical::canonical;
+use crate::agent::money::PicoUsd;
+use crate::agent::protocol::{Answer, Decision, Failure, FailureCode, ModelRequest, ToolCall};
+use crate::agent::state::{ApprovalStatus, Status};
+use crate::json::{Fields, ReadError, count, decimal, wrong};
+
+/// What the world holds when the run starts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WorldData {
+    /// `{article_id, title, body}`.
+    pub articles: Vec<Value>,
+    /// `{customer_id, …}`.
+    pub accounts: Vec<Value>,
+    /// `{invoice_id, charges: [{charge_id, amount, currency, …}], …}`.
+    pub invoices: Vec<Value>,
+}
+
+impl WorldData {
+    /// Reads and checks the `world` of a scenario.
+    pub fn from_json(from: &Fields) -> Result<WorldData, ReadError> {
+        from.only(&["articles", "accounts", "invoices"])?;
+        let list = |key: &str, texts: &[&str]| -> Result<Vec<Value>, ReadError> {
+            if from.maybe(key).is_none() {
+                return Ok(Vec::new());
+            }
+            for entry in from.objects(key)? {
+                for text in texts {
+                    entry.text(text)?;
+                }
+            }
+            Ok(from.array(key)?.clone())
+        };
+        let data = WorldData {
+            articles: list("articles", &["article_id", "title", "body"])?,
+            accounts: list("accounts", &["customer_id"])?,
+            invoices: list("invoices", &["invoice_id"])?,
+        };
+        if from.maybe("invoices").is_some() {
+            for invoice in from.objects("invoices")? {
+                for charge in invoice.objects("charges")? {
+                    charge.text("charge_id")?;
+                    charge.text("currency")?;
+                    let amount = charge.value("amount")?;
+                    let in_cents =
+                        decimal(amount).filter(|amount| amount.has_at_most_places(2)).and_then(|amount| amount.scaled(2));
+                    in_cents.ok_or_else(|| wrong(&charge.path("amount"), "an amount with at most 2 decimals", amount))?;
+                }
+            }
+        }
+        Ok(data)
+    }
+}
+
+/// The world of one run: what it was at the start, and all that happened since.
+#[derive(Clone, Debug)]
+pub struct World {
+    scenario: Arc<Scenario>,
+    /// False: services do not recognise a repeated request.
+    recognises_keys: bool,
+    rows: Vec<Arc<Row>>,
+}
+
+/// Why a decision was not taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DecisionRefused {
+    /// There is no question under this key.
+    NoQuestion(String),
+    /// It was decided before.
+    AlreadyDecided(ApprovalStatus),
+}
+
+impl fmt::Display for DecisionRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DecisionRefused::NoQuestion(key) => write!(f, "there is no open question {key}"),
+            DecisionRefused::AlreadyDecided(status) => {
+                write!(f, "this question was {} before; the decision stands", status.word())
+            }
+        }
+    }
+}
+
+impl std::error::Error for DecisionRefused {}
+
+/// An answer on its way to the agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// What it says.
+    pub answer: Answer,
+    /// How long it takes, in milliseconds.
+    pub takes_ms: u64,
+}
+
+/// A question of the inbox and what came of it.
+pub struct InboxEntry<'a> {
+    /// The row of the question, by place.
+    pub seq: usize,
+    /// When it was asked.
+    pub asked: &'a Row,
+    /// Its key.
+    pub key: &'a Arc<str>,
+    /// The tool.
+    pub tool: &'a Arc<str>,
+    /// The exact arguments.
+    pub args: &'a Arc<Value>,
+    /// The row of the decision.
+    pub decided: Option<&'a Row>,
+}
+
+impl World {
+    /// A world in which nothing has happened yet.
+    pub fn new(scenario: Arc<Scenario>, recognises_keys: bool) -> World {
+        World { scenario, recognises_keys, rows: Vec::new() }
+    }
+
+    /// A world with books.
+    pub fn with_rows(scenario: Arc<Scenario>, recognises_keys: bool, rows: Vec<Arc<Row>>) -> World {
+        World { scenario, recognises_keys, rows }
+    }
+
+    /// The world when its books had this many rows.
+    #[must_use]
+    pub fn as_of(&self, rows: usize) -> World {
+        World { rows: self.rows[..rows.min(self.rows.len())].to_vec(), ..self.clone() }
+    }
+
+    /// The books.
+    pub fn rows(&self) -> &[Arc<Row>] {
+        &self.rows
+    }
+
+    /// What it held at the start.
+    pub fn data(&self) -> &WorldData {
+        &self.scenario.world
+    }
+
+    fn enter(&mut self, at_ms: u64, record: Option<u64>, entry: Entry) {
+        self.rows.push(Arc::new(Row { at_ms, record, entry }));
+    }
+
+    /// The model is called. `injected`: a fault that is not in the scenario.
+    pub fn call_model(&mut self, request: &ModelRequest, at_ms: u64, record: Option<u64>, injected: Option<&FaultKind>) -> Reply {
+        let calls = self.rows.iter().filter(|row| matches!(row.entry, Entry::ModelCall { .. })).count() as u32;
+        let planned =
+            self.scenario.faults.iter().find(|fault| fault.on == FaultTarget::Model && fault.calls.contains(&(calls + 1)));
+        let fault = injected.cloned().or_else(|| planned.map(|fault| fault.kind.clone()));
+        let fault = fault.as_ref();
+        let is_executed = fault.is_none_or(FaultKind::is_executed);
+        let completion = if is_executed { model::complete(&self.scenario.script, request) } else { Err(unexecuted()) };
+        let (billed_input, billed_output) = match &completion {
+            Ok(completion) => {
+                let usage = |field: &str, projected: u64| completion.usage.get(field).and_then(count).unwrap_or(projected);
+                let input_projected = request.messages.iter().map(|message| message.tokens()).sum();
+                (usage("input_tokens", input_projected), usage("output_tokens", request.max_output_tokens))
+            }
+            Err(_) => (0, 0),
+        };
+        let failure = fault.and_then(FaultKind::failure);
+        let answer = match (failure, completion) {
+            (Some(failure), _) | (None, Err(failure)) => Answer::Failed(failure),
+            (None, Ok(completion)) => Answer::Completion(completion),
+        };
+        let cost = self.scenario.prices.cost(billed_input, billed_output);
+        let outcome = outcome_word(&answer);
+        self.enter(at_ms, record, Entry::ModelCall { outcome, input_tokens: billed_input, output_tokens: billed_output, cost });
+        let latency_ms = match &answer {
+            Answer::Completion(completion) => completion.latency_ms,
+            _ => 200,
+        };
+        Reply { answer, takes_ms: latency_ms + fault.map_or(0, FaultKind::delay_ms) }
+    }
+
+    /// A tool is called.
+    pub fn call_tool(&mut self, request: &ToolRequest, at_ms: u64, record: Option<u64>, injected: Option<&FaultKind>) -> Reply {
+        let ToolRequest { call, key, expected_version } = request;
+        let planned = self.fault_for(call);
+        let fault = injected.cloned().or(planned);
+        if let Some(FaultKind::SomebodyRefunds { charge_id, by }) = &fault {
+            self.somebody_refunds(charge_id, by, at_ms);
+        }
+        let is_executed = fault.as_ref().is_none_or(FaultKind::is_executed);
+        let args: Arc<str> = canonical(&call.args).into();
+        let repeated = if self.recognises_keys {
+            self.executed(&call.name, key).map(|(args, result)| (args.clone(), result.clone()))
+        } else {
+            None
+        };
+        let mut entry = None;
+        let done: Result<(Arc<str>, Value), String> = match repeated {
+            _ if !is_executed => Err(String::new()),
+            Some((first_args, _)) if first_args != args => {
+                Err(format!("409 the key {key} was used for other arguments ({first_args})"))
+            }
+            Some((_, result)) => Ok(("repeated".into(), (*result).clone())),
+            None => match services::perform(self, &call.name, &call.args, key, expected_version.as_deref()) {
+                Ok((result, effect)) => {
+                    entry = effect;
+                    Ok(("ok".into(), result))
+                }
+                Err(message) => Err(message),
+            },
+        };
+        let (answer, outcome, result) = match (fault.as_ref().and_then(FaultKind::failure), done) {
+            (Some(failure), Ok((_, result))) => {
+                let answer = Answer::Failed(failure);
+                let outcome = outcome_word(&answer);
+                (answer, outcome, Some(result))
+            }
+            (Some(failure), Err(_)) => {
+                let answer = Answer::Failed(failure);
+                let outcome = outcome_word(&answer);
+                (answer, outcome, None)
+            }
+            (None, Ok((outcome, result))) => (Answer::Result(result.clone()), outcome, Some(result)),
+            (None, Err(message)) => (Answer::Failed(Failure::new(FailureCode::Rejected, message)), "rejected".into(), None),
+        };
+        let result = result.map(Arc::new);
+        let latency_ms = services::latency_ms(&call.name) + fault.as_ref().map_or(0, FaultKind::delay_ms);
+        self.enter(at_ms, record, Entry::Request { tool: call.name.clone(), args, key: key.clone(), outcome, result });
+        if let Some(entry) = entry {
+            self.enter(at_ms, record, entry);
+        }
+        Reply { answer, takes_ms: latency_ms }
+    }
+
+    /// The fault that the scenario has for this call.
+    fn fault_for(&self, call: &ToolCall) -> Option<FaultKind> {
+        let hits = |fault: &&Fault| {
+            let of_tool = matches!(&fault.on, FaultTarget::Tool(tool) if **tool == *call.name);
+            if !of_tool || !fault.args.as_ref().is_none_or(|wanted| contains(&call.args, wanted)) {
+                return false;
+            }
+            let earlier = self.rows.iter().filter(|row| match &row.entry {
+                Entry::Request { tool, args, .. } => {
+                    *tool == call.name && fault.args.as_ref().is_none_or(|wanted| contains_text(args, wanted))
+                }
+                _ => false,
+            });
+            fault.calls.contains(&(earlier.count() as u32 + 1))
+        };
+        self.scenario.faults.iter().find(hits).map(|fault| fault.kind.clone())
+    }
+
+    /// A question reaches the inbox. Under a key that it has, it is the same question.
+    pub fn ask(&mut self, key: &Arc<str>, tool: &Arc<str>, args: &Arc<Value>, at_ms: u64, record: Option<u64>) {
+        if self.question(key).is_none() {
+            self.enter(at_ms, record, Entry::Question { key: key.clone(), tool: tool.clone(), args: args.clone() });
+            let asked = self.inbox_count() as u32;
+            self.changes(&FaultTarget::Question, asked, at_ms);
+        }
+    }
+
+    /// A person decides. One decision a question, and only about a question that is there.
+    pub fn decide(&mut self, key: &str, decision: Decision, at_ms: u64) -> Result<(), DecisionRefused> {
+        let status = if decision.approved { ApprovalStatus::Approved } else { ApprovalStatus::Denied };
+        self.close(key, status, decision.approver, decision.note, at_ms)
+    }
+
+    /// Nobody decided in time.
+    pub fn expire(&mut self, key: &str, at_ms: u64) -> Result<(), DecisionRefused> {
+        self.close(key, ApprovalStatus::Expired, "nobody".into(), None, at_ms)
+    }
+
+    fn close(
+        &mut self,
+        key: &str,
+        status: ApprovalStatus,
+        approver: Arc<str>,
+        note: Option<Arc<str>>,
+        at_ms: u64,
+    ) -> Result<(), DecisionRefused> {
+        let question = self.question(key).ok_or_else(|| DecisionRefused::NoQuestion(key.to_string()))?;
+        if let Some(Entry::Decision { status, .. }) = question.decided.map(|row| &row.entry) {
+            return Err(DecisionRefused::AlreadyDecided(*status));
+        }
+        // A run that is over asks nothing more.
+        if self.is_closed() {
+            return Err(DecisionRefused::NoQuestion(format!("{key}: the run is over")));
+        }
+        self.enter(at_ms, None, Entry::Decision { key: key.into(), status, approver, note });
+        Ok(())
+    }
+
+    /// What the inbox says about a question: the answer, if there is one, and when it was given.
+    pub fn decision(&self, key: &str) -> Option<(Answer, u64)> {
+        let decided = self.question(key)?.decided?;
+        let Entry::Decision { status, approver, note, .. } = &decided.entry else {
+            return None;
+        };
+        let decision = |approved| Answer::Decided(Decision { approved, approver: approver.clone(), note: note.clone() });
+        let answer = match status {
+            ApprovalStatus::Approved => decision(true),
+            ApprovalStatus::Denied => decision(false),
+            ApprovalStatus::Expired => Answer::Expired,
+        };
+        Some((answer, decided.at_ms))
+    }
+
+    /// The question of a key, if the inbox has not lost it.
+    pub fn question(&self, key: &str) -> Option<InboxEntry<'_>> {
+        self.inbox().into_iter().rev().find(|question| &**question.key == key)
+    }
+
+    /// The questions that the inbox knows.
+    pub fn inbox(&self) -> Vec<InboxEntry<'_>> {
+        let lost = self.rows.iter().rposition(|row| row.entry == Entry::InboxLost).map_or(0, |place| place + 1);
+        self.questions_from(lost)
+    }
+
+    /// All questions that were ever put to a person.
+    pub fn questions(&self) -> Vec<InboxEntry<'_>> {
+        self.questions_from(0)
+    }
+
+    fn questions_from(&self, first: usize) -> Vec<InboxEntry<'_>> {
+        let mut questions: Vec<InboxEntry> = Vec::new();
+        for (seq, row) in self.rows.iter().enumerate().skip(first) {
+            match &row.entry {
+                Entry::Question { key, tool, args } => {
+                    questions.push(InboxEntry { seq, asked: row, key, tool, args, decided: None })
+                }
+                Entry::Decision { key: decided, .. } => {
+                    if let Some(question) = questions.iter_mut().rev().find(|question| question.key == decided) {
+                        question.decided = Some(row);
+                    }
+                }
+                _ => {}
+            }
+        }
+        questions
+    }
+
+    fn inbox_count(&self) -> usize {
+        self.rows.iter().filter(|row| matches!(row.entry, Entry::Question { .. })).count()
+    }
+
+    /// The agent has died: what happens while it is dead. `crashes`: how often, with this one.
+    pub fn agent_died(&mut self, crashes: u32, at_ms: u64, inbox_is_durable: bool) {
+        if !inbox_is_durable && self.inbox_count() > 0 {
+            self.enter(at_ms, None, Entry::InboxLost);
+        }
+        self.changes(&FaultTarget::Downtime, crashes, at_ms);
+    }
+
+    /// The run is over: the customer gets the answer, or a person takes over. Told twice, it happens once.
+    pub fn run_ended(&mut self, status: Status, final_text: Option<&Arc<str>>, at_ms: u64, record: Option<u64>) {
+        if self.is_closed() {
+            return;
+        }
+        let entry = match final_text {
+            Some(text) => Entry::Mail { to: self.scenario.customer.clone(), text: text.clone() },
+            None => Entry::HandOver { status: status.word().into() },
+        };
+        self.enter(at_ms, record, entry);
+    }
+
+    /// True once the customer has the answer or a person has taken over.
+    pub fn is_closed(&self) -> bool {
+        self.rows.iter().any(|row| matches!(row.entry, Entry::Mail { .. } | Entry::HandOver { .. }))
+    }
+
+    fn changes(&mut self, target: &FaultTarget, number: u32, at_ms: u64) {
+        let due: Vec<FaultKind> = self
+            .scenario
+            .faults
+            .iter()
+            .filter(|fault| fault.on == *target && fault.calls.contains(&number))
+            .map(|fault| fault.kind.clone())
+            .collect();
+        for kind in due {
+            if let FaultKind::SomebodyRefunds { charge_id, by } = kind {
+                self.somebody_refunds(&charge_id, &by, at_ms);
+            }
+        }
+    }
+
+    /// Somebody refunds a charge by hand, unless it is refunded already: people look first.
+    fn somebody_refunds(&mut self, charge_id: &str, by: &str, at_ms: u64) {
+        let Some((_, charge)) = self.charge(charge_id) else {
+            return;
+        };
+        if self.refunds_of(charge_id).next().is_some() {
+            return;
+        }
+        let cents = decimal(&charge["amount"]).and_then(|amount| amount.scaled(2)).unwrap_or(0);
+        let refund_id = format!("RF-{:05}", self.refund_count() + 1).into();
+        let entry = Entry::Refund { refund_id, charge_id: charge_id.into(), cents, key: "by hand".into(), by: by.into() };
+        self.enter(at_ms, None, entry);
+    }
+
+    /// A charge and its invoice.
+    pub fn charge(&self, charge_id: &str) -> Option<(String, &Value)> {
+        self.data().invoices.iter().find_map(|invoice| {
+            let charge = invoice["charges"].as_array()?.iter().find(|charge| charge["charge_id"] == charge_id)?;
+            Some((invoice["invoice_id"].as_str()?.to_string(), charge))
+        })
+    }
+
+    /// The refunds of a charge: cents, and by whom.
+    pub fn refunds_of<'a>(&'a self, charge: &'a str) -> impl Iterator<Item = (u64, &'a Arc<str>)> {
+        self.rows.iter().filter_map(move |row| match &row.entry {
+            Entry::Refund { charge_id, cents, by, .. } if **charge_id == *charge => Some((*cents, by)),
+            _ => None,
+        })
+    }
+
+    /// How many refunds there are.
+    pub fn refund_count(&self) -> usize {
+        self.rows.iter().filter(|row| matches!(row.entry, Entry::Refund { .. })).count()
+    }
+
+    /// Changes with each refund of one of the invoice's charges.
+    pub fn invoice_version(&self, invoice_id: &str) -> String {
+        let is_of_invoice = |charge: &str| self.charge(charge).is_some_and(|(invoice, _)| invoice == invoice_id);
+        let refunds =
+            self.rows.iter().filter(|row| matches!(&row.entry, Entry::Refund { charge_id, .. } if is_of_invoice(charge_id)));
+        format!("v{}", refunds.count() + 1)
+    }
+
+    /// Arguments and result of the request with this key that was carried out.
+    pub fn executed(&self, wanted: &str, wanted_key: &str) -> Option<(&Arc<str>, &Arc<Value>)> {
+        self.rows.iter().find_map(|row| match &row.entry {
+            Entry::Request { tool, args, key, result: Some(result), .. } if **tool == *wanted && **key == *wanted_key => {
+                Some((args, result))
+            }
+            _ => None,
+        })
+    }
+
+    /// What the provider has billed: calls, tokens in and out, cost.
+    pub fn meter(&self) -> (u64, u64, u64, PicoUsd) {
+        let mut meter = (0, 0, 0, PicoUsd(0));
+        for row in &self.rows {
+            if let Entry::ModelCall { input_tokens, output_tokens, cost, .. } = &row.entry {
+                let is_billed = u64::from(cost.0 > 0 || *input_tokens > 0);
+                meter = (meter.0 + is_billed, meter.1 + input_tokens, meter.2 + output_tokens, meter.3.plus(*cost));
+            }
+        }
+        meter
+    }
+}
+
+/// A tool call as it reaches the service.
+pub struct ToolRequest {
+    /// Tool and arguments.
+    pub call: ToolCall,
+    /// The idempotency key.
+    pub key: Arc<str>,
+    /// What the caller has read of the thing it changes.
+    pub expected_version: Option<Arc<str>>,
+}
+
+fn unexecuted() -> Failure {
+    Failure::new(FailureCode::Unavailable, "not executed")
+}
+
+fn outcome_word(answer: &Answer) -> Arc<str> {
+    match answer {
+        Answer::Failed(failure) => failure.code.word().into(),
+        _ => "ok".into(),
+    }
+}
+
+/// True if an object holds all the fields of another, with the same values.
+fn contains(args: &Value, wanted: &Value) -> bool {
+    let fields = services::fields_of(wanted);
+    fields.iter().all(|(key, value)| args.get(key).is_some_and(|found| canonical(found) == canonical(value)))
+}
+
+fn contains_text(args: &str, wanted: &Value) -> bool {
+    serde_json::from_str(args).is_ok_and(|args: Value| contains(&args, wanted))
+}

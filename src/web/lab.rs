@@ -1,0 +1,383 @@
+//! `Lab`: a session and its storage, for JavaScript.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use wasm_bindgen::prelude::*;
+
+use super::local_store::LocalStore;
+use super::runs::read_scenario;
+use super::{lab_error, to_js};
+use crate::agent::protocol::Decision;
+use crate::agent::state::AgentState;
+use crate::json::{Fields, ReadError, count, parse};
+use crate::lab::ledger::Row;
+use crate::lab::mechanisms::Mechanisms;
+use crate::lab::scenario::When;
+use crate::lab::session::{Progress, Session, SessionError, Setup, Tick};
+use crate::log::checkpoint;
+use crate::log::record::Record;
+use crate::log::store::{Durable, MemoryStore, SavedSnapshot, Store, StoreError, Writer};
+use crate::report::gaps::gaps_ahead;
+use crate::report::view::{EffectView, HostFacts, effect_in_flight, pretty, record_detail, record_view, view, view_at};
+
+/// A run in the lab.
+#[wasm_bindgen]
+pub struct Lab {
+    session: Session,
+    store: AnyStore,
+    /// Rows of the world's books that are in localStorage.
+    saved_rows: usize,
+    /// Why the world's books could not be saved.
+    warning: Option<String>,
+}
+
+/// Storage in memory or in localStorage.
+enum AnyStore {
+    Memory(MemoryStore),
+    Local(LocalStore),
+}
+
+impl AnyStore {
+    fn inner(&self) -> &dyn Store {
+        match self {
+            AnyStore::Memory(store) => store,
+            AnyStore::Local(store) => store,
+        }
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Store {
+        match self {
+            AnyStore::Memory(store) => store,
+            AnyStore::Local(store) => store,
+        }
+    }
+}
+
+impl Store for AnyStore {
+    fn append(&mut self, writer: Writer, record: &Arc<Record>) -> Result<(), StoreError> {
+        self.inner_mut().append(writer, record)
+    }
+
+    fn save(&mut self, writer: Writer, state: &Arc<AgentState>) -> Result<SavedSnapshot, StoreError> {
+        self.inner_mut().save(writer, state)
+    }
+
+    fn take_over(&mut self) -> Result<u32, StoreError> {
+        self.inner_mut().take_over()
+    }
+
+    fn epoch(&self) -> u32 {
+        self.inner().epoch()
+    }
+
+    fn read(&self) -> Durable {
+        self.inner().read()
+    }
+}
+
+/// What a tick did, for JavaScript.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum TickView {
+    Happened { effect: Option<EffectView>, takes_ms: f64 },
+    Answered { effect: Option<EffectView> },
+    WaitingForPerson { approval_key: String },
+    Crashed { armed: bool },
+    Stopped { status: &'static str },
+    Fenced { message: &'static str },
+}
+
+#[wasm_bindgen]
+impl Lab {
+    /// Starts a run. Whatever localStorage holds of the same run is replaced.
+    #[wasm_bindgen]
+    pub fn start(#[wasm_bindgen(unchecked_param_type = "LabOptions")] options: JsValue) -> Result<Lab, JsValue> {
+        let options = Options::of(&options)?;
+        let scenario = read_scenario(&options.scenario)?;
+        let seed = match &options.seed {
+            Some(text) => text
+                .parse()
+                .map_err(|_| lab_error("bad_argument", &format!("a seed is a number from 0 to 2^64-1, not `{text}`")))?,
+            None => drawn_seed()?,
+        };
+        let setup = Setup { mechanisms: options.mechanisms.unwrap_or(scenario.mechanisms), scenario, seed, interactive: true };
+        let mut store = match options.is_local {
+            true => AnyStore::Local(LocalStore::create(&setup.run_id()).map_err(store_error)?),
+            false => AnyStore::Memory(MemoryStore::default()),
+        };
+        let session = Session::start(setup, &mut store).map_err(session_error)?;
+        let mut lab = Lab { session, store, saved_rows: 0, warning: None };
+        lab.save_scenario();
+        lab.save_session();
+        Ok(lab)
+    }
+
+    /// Opens a run that is in localStorage. Its agent is gone: `resume` makes a new one.
+    #[wasm_bindgen]
+    pub fn open(run_id: &str) -> Result<Lab, JsValue> {
+        let store = LocalStore::open(run_id).map_err(store_error)?;
+        let missing = || lab_error("not_found", &format!("there is no run `{run_id}` in this browser"));
+        let scenario = read_scenario(&store.get("scenario").ok_or_else(missing)?)?;
+        let text = store.get("session").ok_or_else(missing)?;
+        let damaged =
+            |error: ReadError| lab_error("damaged", &format!("what is stored about run `{run_id}` cannot be read: {error}"));
+        let (mechanisms, seed, progress) = read_session(&text).map_err(damaged)?;
+        let rows = store.series("world").iter().map(|line| Row::from_line(line).map(Arc::new)).collect::<Result<Vec<_>, _>>();
+        let rows = rows.map_err(damaged)?;
+        let saved_rows = rows.len();
+        let setup = Setup { scenario, mechanisms, seed, interactive: true };
+        let session = Session::reopen(setup, rows, progress, &store);
+        Ok(Lab { session, store: AnyStore::Local(store), saved_rows, warning: None })
+    }
+
+    /// Goes half an effect further.
+    #[wasm_bindgen(unchecked_return_type = "Tick")]
+    pub fn tick(&mut self) -> Result<JsValue, JsValue> {
+        let tick = self.session.tick(&mut self.store);
+        self.save_session();
+        Ok(to_js(&match tick {
+            Tick::Happened { takes_ms } => {
+                TickView::Happened { effect: effect_in_flight(&self.session), takes_ms: takes_ms as f64 }
+            }
+            Tick::Answered => TickView::Answered { effect: effect_in_flight(&self.session) },
+            Tick::WaitingForPerson { approval_key } => TickView::WaitingForPerson { approval_key: approval_key.to_string() },
+            Tick::Crashed { armed } => TickView::Crashed { armed },
+            Tick::Stopped { status } => TickView::Stopped { status: status.word() },
+            Tick::Fenced => {
+                TickView::Fenced { message: "Another agent has taken this run over; this one may write nothing more." }
+            }
+        })?)
+    }
+
+    /// A person decides. `decision`: `approved` or `denied`; `approver`: a name such as `maya`.
+    #[wasm_bindgen]
+    pub fn decide(&mut self, approval_key: &str, decision: &str, approver: &str, note: &str) -> Result<(), JsValue> {
+        let approved = match decision {
+            "approved" => true,
+            "denied" => false,
+            other => return Err(lab_error("bad_argument", &format!("a decision is `approved` or `denied`, not `{other}`"))),
+        };
+        let note = Some(note.trim()).filter(|note| !note.is_empty()).map(Arc::from);
+        let name = Some(approver.trim()).filter(|name| !name.is_empty()).unwrap_or("somebody");
+        let decision = Decision { approved, approver: format!("human:{name}").into(), note };
+        self.session.decide(approval_key, decision).map_err(session_error)?;
+        self.save_session();
+        Ok(())
+    }
+
+    /// Kills the agent at once.
+    #[wasm_bindgen]
+    pub fn crash(&mut self) {
+        self.session.crash(&mut self.store);
+        self.save_session();
+    }
+
+    /// A new agent takes the run over, from what is in storage.
+    #[wasm_bindgen]
+    pub fn resume(&mut self) -> Result<(), JsValue> {
+        self.session.resume(&mut self.store).map_err(session_error)?;
+        self.save_session();
+        Ok(())
+    }
+
+    /// The agent will die at a gap: `index` and `when` (`before`, `after`) of one of `gaps()`.
+    #[wasm_bindgen]
+    pub fn arm(&mut self, index: u32, when: &str) -> Result<(), JsValue> {
+        let when =
+            When::of_word(when).ok_or_else(|| lab_error("bad_argument", &format!("`when` is before or after, not `{when}`")))?;
+        self.session.arm(index.into(), when);
+        Ok(())
+    }
+
+    /// The agent will not die by itself after all.
+    #[wasm_bindgen]
+    pub fn disarm(&mut self) {
+        self.session.disarm();
+    }
+
+    /// The gaps ahead at which a crash can be armed.
+    #[wasm_bindgen(unchecked_return_type = "Gap[]")]
+    pub fn gaps(&self) -> Result<JsValue, JsValue> {
+        let copy = MemoryStore::copy_of(&self.store.read(), self.store.epoch());
+        Ok(to_js(&gaps_ahead(&self.session, &copy))?)
+    }
+
+    /// The panels as they are now.
+    #[wasm_bindgen(unchecked_return_type = "LabView")]
+    pub fn view(&self) -> Result<JsValue, JsValue> {
+        let durable = self.store.read();
+        let damage = durable.log_damage.as_ref().map(|damage| damage.message.clone());
+        let host = HostFacts { warning: self.warning.clone().or(damage) };
+        Ok(to_js(&view(&self.session, &durable, self.store.epoch(), host))?)
+    }
+
+    /// The panels as they were right after a record. Changes nothing.
+    #[wasm_bindgen(unchecked_return_type = "LabView")]
+    pub fn view_at(&self, record: usize) -> Result<JsValue, JsValue> {
+        Ok(to_js(&view_at(&self.session, record))?)
+    }
+
+    /// The records from a place of the log on.
+    #[wasm_bindgen(unchecked_return_type = "RecordView[]")]
+    pub fn records(&self, from: usize) -> Result<JsValue, JsValue> {
+        let log = self.session.log();
+        let start_ms = log.first().map_or(0, |record| record.ts_ms);
+        let views: Vec<_> =
+            log.iter().enumerate().skip(from).map(|(index, record)| record_view(index, record, start_ms)).collect();
+        Ok(to_js(&views)?)
+    }
+
+    /// A record with what it did.
+    #[wasm_bindgen(unchecked_return_type = "RecordDetail")]
+    pub fn record(&self, index: usize) -> Result<JsValue, JsValue> {
+        let detail = record_detail(&self.session, index);
+        Ok(to_js(&detail.ok_or_else(|| lab_error("not_found", &format!("there is no record {index}")))?)?)
+    }
+
+    /// The log as JSON Lines.
+    #[wasm_bindgen]
+    pub fn log_jsonl(&self) -> String {
+        self.session.log().iter().map(|record| record.to_line() + "\n").collect()
+    }
+
+    /// The newest checkpoint as indented JSON text; empty before the first.
+    #[wasm_bindgen]
+    pub fn checkpoint_json(&self) -> String {
+        let snapshots = self.store.read().snapshots;
+        let newest = snapshots.iter().find_map(|found| found.state.as_ref().ok());
+        newest.map_or(String::new(), |state| pretty(&checkpoint::to_json(state)) + "\n")
+    }
+}
+
+impl Lab {
+    fn save_scenario(&mut self) {
+        if let AnyStore::Local(store) = &self.store {
+            let saved = store.set("scenario", &self.session.scenario().json);
+            self.warning = saved.err().map(|error| unsaved(&error));
+        }
+    }
+
+    /// Writes what has changed outside the agent. The world does not stop because this page cannot write it down.
+    fn save_session(&mut self) {
+        let AnyStore::Local(store) = &self.store else {
+            return;
+        };
+        let rows = self.session.world().rows();
+        let save_rows = || {
+            for (index, row) in rows.iter().enumerate().skip(self.saved_rows) {
+                store.set_in_series("world", index, &row.to_line())?;
+            }
+            store.set("session", &write_session(&self.session))
+        };
+        match save_rows() {
+            Ok(()) => self.saved_rows = rows.len(),
+            Err(error) => self.warning = Some(unsaved(&error)),
+        }
+    }
+}
+
+fn unsaved(error: &StoreError) -> String {
+    format!("{error} What happens now is gone with the page.")
+}
+
+fn write_session(session: &Session) -> String {
+    let progress = session.progress();
+    let scenario = session.scenario();
+    let question_open = session.world().inbox().iter().any(|question| question.decided.is_none());
+    let step = session.log().last().map_or(0, |record| record.step);
+    let mut fields = Map::new();
+    let mut put = |key: &str, value: Value| {
+        fields.insert(key.to_string(), value);
+    };
+    put("version", 1.into());
+    put("task_id", Value::from(&*scenario.task_id));
+    put("scenario_id", Value::from(scenario.id.as_str()));
+    put("scenario_title", Value::from(scenario.title.as_str()));
+    put("step", step.into());
+    put("status", session.status().map_or(Value::Null, |status| status.word().into()));
+    put("question_open", question_open.into());
+    put("seed", session.config().seed.into());
+    put("mechanisms", session.mechanisms().to_json());
+    put("effects", progress.effects.into());
+    put("crashes", progress.crashes.into());
+    put("resumes", progress.resumes.into());
+    put("spots_met", progress.spots_met.iter().copied().map(Value::from).collect());
+    Value::Object(fields).to_string()
+}
+
+fn read_session(text: &str) -> Result<(Mechanisms, u64, Progress), ReadError> {
+    let value = parse(text)?;
+    let from = Fields::of(&value, "$")?;
+    let version = from.count("version")?;
+    if version != 1 {
+        return Err(ReadError::new("$.version", format!("this is version {version}; this page reads version 1")));
+    }
+    let spots_met =
+        from.array("spots_met")?.iter().map(|value| count(value).and_then(|met| u32::try_from(met).ok()).unwrap_or(0));
+    let progress = Progress {
+        effects: from.count("effects")?,
+        crashes: from.small_count("crashes")?,
+        resumes: from.small_count("resumes")?,
+        spots_met: spots_met.collect(),
+    };
+    Ok((Mechanisms::from_json(&from.object("mechanisms")?)?, from.count("seed")?, progress))
+}
+
+/// What `start` is given.
+struct Options {
+    scenario: String,
+    mechanisms: Option<Mechanisms>,
+    seed: Option<String>,
+    is_local: bool,
+}
+
+impl Options {
+    fn of(value: &JsValue) -> Result<Options, JsValue> {
+        let bad = |message: String| lab_error("bad_argument", &message);
+        let field = |name: &str| js_sys::Reflect::get(value, &name.into()).unwrap_or(JsValue::UNDEFINED);
+        let storage = field("storage").as_string().unwrap_or_default();
+        let given = field("mechanisms");
+        let mechanisms = if given.is_undefined() || given.is_null() {
+            None
+        } else {
+            let text = js_sys::JSON::stringify(&given)
+                .map(String::from)
+                .map_err(|_| bad("`mechanisms` is not plain data".to_string()))?;
+            let value = parse(&text).map_err(|error| bad(error.to_string()))?;
+            let read = Fields::of(&value, "mechanisms").and_then(|fields| Mechanisms::from_json(&fields));
+            Some(read.map_err(|error| bad(error.to_string()))?)
+        };
+        Ok(Options {
+            scenario: field("scenario").as_string().ok_or_else(|| bad("`scenario` has to be JSON text".to_string()))?,
+            mechanisms,
+            seed: field("seed").as_string(),
+            is_local: match storage.as_str() {
+                "local" => true,
+                "memory" => false,
+                other => return Err(bad(format!("`storage` is local or memory, not `{other}`"))),
+            },
+        })
+    }
+}
+
+/// A fresh seed of 32 bits: short enough for a link.
+#[expect(clippy::disallowed_methods, reason = "the one place where chance enters: no seed was given")]
+fn drawn_seed() -> Result<u64, JsValue> {
+    getrandom::u32().map(u64::from).map_err(|error| lab_error("storage", &format!("no random number can be drawn: {error}")))
+}
+
+fn store_error(error: StoreError) -> JsValue {
+    lab_error("storage", &error.to_string())
+}
+
+fn session_error(error: SessionError) -> JsValue {
+    let code = match &error {
+        SessionError::Store(_) => "storage",
+        SessionError::Recovery(_) => "damaged",
+        SessionError::Decision(_) => "refused",
+        SessionError::Endless(_) => "refused",
+    };
+    lab_error(code, &error.to_string())
+}

@@ -1,0 +1,137 @@
+//! What the page can start from: shipped scenarios, and runs in localStorage.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use wasm_bindgen::prelude::*;
+
+use super::lab_error;
+use super::local_store::{LocalStore, PREFIX, keys, local_storage};
+use super::to_js;
+use crate::json::{Fields, parse};
+use crate::lab::mechanisms::Mechanism;
+use crate::lab::scenario::Scenario;
+use crate::lab::shipped::SHIPPED;
+
+#[derive(Serialize)]
+struct ScenarioInfo {
+    id: String,
+    title: String,
+    summary: String,
+    ticket: String,
+    watch: Vec<String>,
+    json: &'static str,
+}
+
+#[derive(Serialize)]
+struct MechanismInfo {
+    id: &'static str,
+    name: &'static str,
+    what: &'static str,
+    without: &'static str,
+}
+
+#[derive(Serialize, Default)]
+struct SavedRun {
+    run_id: String,
+    task_id: String,
+    scenario_id: String,
+    scenario_title: String,
+    step: u32,
+    status: Option<String>,
+    question_open: bool,
+    damage: Option<String>,
+}
+
+/// The scenarios that come with the program.
+#[wasm_bindgen(unchecked_return_type = "ScenarioInfo[]")]
+pub fn scenarios() -> Result<JsValue, JsValue> {
+    let mut list = Vec::new();
+    for (id, json) in SHIPPED {
+        let scenario = Scenario::from_json(json).map_err(|error| lab_error("bad_scenario", &format!("{id}: {error}")))?;
+        list.push(ScenarioInfo {
+            id: scenario.id,
+            title: scenario.title,
+            summary: scenario.summary,
+            ticket: scenario.ticket.to_string(),
+            watch: scenario.watch,
+            json,
+        });
+    }
+    Ok(to_js(&list)?)
+}
+
+/// The mechanisms that can be switched off.
+#[wasm_bindgen(unchecked_return_type = "MechanismInfo[]")]
+pub fn mechanisms() -> Result<JsValue, JsValue> {
+    let info = |mechanism: Mechanism| {
+        let text = mechanism.text();
+        MechanismInfo { id: text.id, name: text.name, what: text.what, without: text.without }
+    };
+    Ok(to_js(&Mechanism::ALL.map(info).as_slice())?)
+}
+
+/// The runs in localStorage; none where there is no localStorage.
+#[wasm_bindgen(unchecked_return_type = "SavedRun[]")]
+pub fn saved_runs() -> Result<JsValue, JsValue> {
+    let Ok(storage) = local_storage() else {
+        return Ok(to_js(&Vec::<SavedRun>::new())?);
+    };
+    let run_of = |key: &String| key.strip_prefix(PREFIX)?.strip_suffix("/session").map(str::to_string);
+    let mut runs: Vec<String> = keys(&storage).iter().filter_map(run_of).collect();
+    runs.sort();
+    Ok(to_js(&runs.iter().map(|run_id| saved_run(run_id)).collect::<Vec<_>>())?)
+}
+
+fn saved_run(run_id: &str) -> SavedRun {
+    let unreadable = |damage: String| SavedRun { run_id: run_id.to_string(), damage: Some(damage), ..SavedRun::default() };
+    let store = match LocalStore::open(run_id) {
+        Ok(store) => store,
+        Err(error) => return unreadable(error.to_string()),
+    };
+    let text = store.get("session").unwrap_or_default();
+    let read = || {
+        let value = parse(&text)?;
+        let from = Fields::of(&value, "$")?;
+        Ok::<SavedRun, crate::json::ReadError>(SavedRun {
+            run_id: run_id.to_string(),
+            task_id: from.text("task_id")?.to_string(),
+            scenario_id: from.text("scenario_id")?.to_string(),
+            scenario_title: from.text("scenario_title")?.to_string(),
+            step: from.small_count("step")?,
+            status: from.optional("status", Fields::text)?.map(str::to_string),
+            question_open: from.boolean("question_open")?,
+            damage: None,
+        })
+    };
+    read().unwrap_or_else(|error| unreadable(format!("what is stored about this run cannot be read: {error}")))
+}
+
+/// Takes a run out of localStorage.
+#[wasm_bindgen]
+pub fn forget_run(run_id: &str) -> Result<(), JsValue> {
+    LocalStore::create(run_id).map(drop).map_err(|error| lab_error("storage", &error.to_string()))
+}
+
+/// A sentence if localStorage cannot be used.
+#[wasm_bindgen]
+pub fn storage_warning() -> Option<String> {
+    let storage = match local_storage() {
+        Ok(storage) => storage,
+        Err(message) => return Some(message),
+    };
+    let probe = format!("{PREFIX}probe");
+    match storage.set_item(&probe, "1") {
+        Ok(()) => {
+            // A key that was written can be removed.
+            let _ = storage.remove_item(&probe);
+            None
+        }
+        Err(_) => Some("This page's storage is full: a run that is started now is gone with the page.".to_string()),
+    }
+}
+
+/// A scenario from its JSON text.
+pub(crate) fn read_scenario(json: &str) -> Result<Arc<Scenario>, JsValue> {
+    Scenario::from_json(json).map(Arc::new).map_err(|error| lab_error("bad_scenario", &error.to_string()))
+}

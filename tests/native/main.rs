@@ -1,0 +1,6 @@
+//! The native tests: one binary, a module per subject.
+#![cfg(not(target_arch = "wasm32"))]
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod golden;
+mod support;
