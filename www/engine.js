@@ -10,6 +10,7 @@
  * @typedef {SavedRun & { elsewhere: boolean }} Offer  `elsewhere`: its agent is alive in another tab.
  */
 import init, * as lab from './pkg/crashlab.js';
+import { Writer, written } from './writer.js';
 
 /** How virtual time is shown: divided by `factor`, with `beat_ms` between an answer and the next effect. */
 export const SPEEDS = [
@@ -25,10 +26,6 @@ export const FASTEST = SPEEDS.length - 1;
 const LONGEST_WAIT_MS = 6000;
 const FRAME_BUDGET_MS = 8;
 
-/** @param {string} run_id */
-const lockName = (run_id) => `crashlab:${run_id}`;
-const locks = globalThis.navigator?.locks;
-
 export class Engine {
   /** @type {import('./pkg/crashlab.js').ScenarioInfo[]} */
   scenarios = [];
@@ -42,6 +39,8 @@ export class Engine {
   running = false;
   /** Nothing has happened yet and nothing is stored. */
   prepared = false;
+  /** The run is in the browser's storage, or will be when it begins. */
+  lasting = true;
   /** Another tab has taken the run over. */
   taken = false;
   speed = 1;
@@ -55,12 +54,13 @@ export class Engine {
   #goesOn = false;
   /** @type {(() => void) | null} */
   #wake = null;
-  /** @type {(() => void) | null} */
-  #release = null;
-  /** Pending as long as this tab holds its run's lock. */
-  #held = Promise.resolve();
-  /** Settled when the lock of the run before is free for others. */
-  #released = Promise.resolve();
+  #writer = new Writer(() => {
+    this.taken = true;
+    this.#stop();
+    this.refresh();
+  });
+  /** Settled when the run before is free for other tabs. */
+  #freed = Promise.resolve();
   #frame = 0;
   #changed;
   #failed;
@@ -92,7 +92,8 @@ export class Engine {
   prepare(options) {
     const next = lab.Lab.start({ ...options, storage: 'memory' });
     this.#replace(next);
-    this.#options = { ...options, storage: this.storageWarning ? 'memory' : 'local' };
+    this.lasting = this.storageWarning === null;
+    this.#options = { ...options, storage: this.lasting ? 'local' : 'memory' };
     this.prepared = true;
     this.refresh();
   }
@@ -102,6 +103,7 @@ export class Engine {
     const next = lab.Lab.open(run_id);
     this.#replace(next);
     this.prepared = false;
+    this.lasting = true;
     this.#goesOn = true;
     this.refresh();
   }
@@ -123,17 +125,17 @@ export class Engine {
    * @returns {Promise<Offer[]>}
    */
   async offers() {
-    await this.#released;
-    const held = new Set((await locks?.query())?.held?.map((lock) => lock.name));
-    return lab
+    await this.#freed;
+    const runs = lab
       .saved_runs()
-      .filter((run) => run.status === null && (this.prepared || run.run_id !== this.view?.run_id))
-      .map((run) => ({ ...run, elsewhere: held.has(lockName(run.run_id)) }));
+      .filter((run) => run.status === null && (this.prepared || run.run_id !== this.view?.run_id));
+    const elsewhere = await written(runs.map(({ run_id }) => run_id));
+    return runs.map((run) => ({ ...run, elsewhere: elsewhere.has(run.run_id) }));
   }
 
   /** @param {string} run_id */
   async isElsewhere(run_id) {
-    return (await locks?.query())?.held?.some((lock) => lock.name === lockName(run_id)) ?? false;
+    return (await written([run_id])).size > 0;
   }
 
   /** @param {string} run_id */
@@ -176,7 +178,7 @@ export class Engine {
   async resume() {
     const run_id = this.view?.run_id;
     if (!this.#lab || !run_id) return;
-    const ours = this.#release !== null;
+    const ours = this.#writer.holds;
     await this.#own(true);
     this.#attempt(() => {
       // Whoever had the run until now may have gone on after this tab had read it.
@@ -274,15 +276,29 @@ export class Engine {
     if (!this.prepared) return true;
     const { seed, armed } = this.#lab.view();
     return this.#attempt(() => {
-      const options = /** @type {LabOptions} */ (this.#options);
-      const next = lab.Lab.start({ ...options, seed });
+      const next = this.#start({ .../** @type {LabOptions} */ (this.#options), seed });
       this.#replace(next);
-      this.#options = options;
       this.prepared = false;
       if (armed) next.arm(armed.index, armed.when);
       this.view = next.view();
       void this.#own(false);
     });
+  }
+
+  /**
+   * A run that cannot be stored is still a run.
+   * @param {LabOptions} options
+   */
+  #start(options) {
+    try {
+      return lab.Lab.start(options);
+    } catch (error) {
+      const { code } = /** @type {{ code?: string }} */ (error);
+      if (code !== 'storage' || options.storage === 'memory') throw error;
+      this.#failed(error);
+      this.lasting = false;
+      return lab.Lab.start({ ...options, storage: 'memory' });
+    }
   }
 
   async #loop() {
@@ -340,11 +356,7 @@ export class Engine {
   /** @param {import('./pkg/crashlab.js').Lab} next */
   #replace(next) {
     this.#stop();
-    if (this.#release) {
-      this.#release();
-      this.#released = this.#held;
-    }
-    this.#release = null;
+    this.#freed = this.#writer.release();
     this.#options = null;
     this.#take(next);
   }
@@ -359,35 +371,13 @@ export class Engine {
   }
 
   /**
-   * Resolves when this tab is the run's writer. Without Web Locks, or with `single_writer` switched off, everybody is.
+   * Makes this tab the run's writer, unless the run is to show what happens without one.
    * @param {boolean} steal
    */
-  #own(steal) {
-    const view = this.view;
-    if (!locks || !view || view.mechanisms.some(({ id, on }) => id === 'single_writer' && !on))
+  async #own(steal) {
+    if (!this.view || this.view.mechanisms.some(({ id, on }) => id === 'single_writer' && !on))
       return;
-    if (this.#release) return;
-    return new Promise((/** @type {(value?: undefined) => void} */ owned) => {
-      /** @type {(() => void) | null} */
-      let release = null;
-      this.#held = locks
-        .request(lockName(view.run_id), { steal }, () => {
-          owned();
-          return new Promise((/** @type {(value?: undefined) => void} */ done) => {
-            release = () => done();
-            this.#release = release;
-          });
-        })
-        .catch(() => {
-          owned();
-          // Only the writer that still holds the run loses it.
-          if (this.#release !== release) return;
-          this.#release = null;
-          this.taken = true;
-          this.#stop();
-          this.refresh();
-        });
-    });
+    await this.#writer.take(this.view.run_id, { steal });
   }
 
   /**

@@ -1,5 +1,5 @@
 /** A question to a person: the tool, exactly the arguments, who decides, a note, yes or no. */
-import { html } from 'lit';
+import { html } from 'lit/html.js';
 import { glyph } from './glyph.js';
 import { json } from './json.js';
 import './approval.css';

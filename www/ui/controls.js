@@ -1,5 +1,5 @@
 /** Drives the run: run and pause, one step, speed, crash (now, for real, or armed), resume, reset. */
-import { html, nothing } from 'lit';
+import { html, nothing } from 'lit/html.js';
 import { glyph, homeOfPlace } from './glyph.js';
 import { closeMenu, menu } from './menu.js';
 import './controls.css';

@@ -1,5 +1,5 @@
 /** One record: its fields as JSON, what it changed in the agent, what it caused in the world. */
-import { html, nothing } from 'lit';
+import { html, nothing } from 'lit/html.js';
 import { duration, plural } from './format.js';
 import { glyph, homeOf } from './glyph.js';
 import { json } from './json.js';

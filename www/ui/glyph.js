@@ -3,7 +3,7 @@
  *
  * @typedef {'memory' | 'storage' | 'world' | 'nowhere'} Home  The three places of the lab; colour means one of them.
  */
-import { html, svg } from 'lit';
+import { html, svg } from 'lit/html.js';
 
 const LINES = {
   run: 'M5 3v10l8-5z',

@@ -1,5 +1,5 @@
 /** The keys, the colours and the words of the trace, over the page. */
-import { html } from 'lit';
+import { html } from 'lit/html.js';
 import { ref } from 'lit/directives/ref.js';
 import { glyph, homeOf } from './glyph.js';
 import './help.css';

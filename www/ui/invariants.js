@@ -1,5 +1,5 @@
 /** What must stay true, judged from the world's books. Red is kept for the moment one of them breaks. */
-import { html, nothing } from 'lit';
+import { html, nothing } from 'lit/html.js';
 import { glyph } from './glyph.js';
 import { mark } from './mark.js';
 import './invariants.css';

@@ -1,5 +1,5 @@
 /** JSON text as it stands, with its keys set apart. It is never parsed, so that every number keeps its exact digits. */
-import { html } from 'lit';
+import { html } from 'lit/html.js';
 
 const TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|[^"]+|"/g;
 

@@ -2,7 +2,7 @@
  * `<td ${mark(value)}>` briefly tints the element when `value` is another one than at the last drawing, and when the element is new.
  * Nothing is marked while the page jumps between now and the past, or when the reader prefers no motion.
  */
-import { noChange } from 'lit';
+import { noChange } from 'lit/html.js';
 import { Directive, directive } from 'lit/directive.js';
 
 const still = matchMedia('(prefers-reduced-motion: reduce)');

@@ -1,5 +1,5 @@
 /** The reliability mechanisms as switches. They take effect with the next run. */
-import { html, nothing } from 'lit';
+import { html, nothing } from 'lit/html.js';
 import './mechanisms.css';
 
 /**

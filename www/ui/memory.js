@@ -1,5 +1,5 @@
 /** The agent itself: plan, guards, conversation. After a crash there is nothing here, and that is to be felt. */
-import { html, nothing } from 'lit';
+import { html, nothing } from 'lit/html.js';
 import { ref } from 'lit/directives/ref.js';
 import { count, plural } from './format.js';
 import { mark } from './mark.js';

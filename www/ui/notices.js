@@ -1,5 +1,5 @@
 /** What went wrong, in a sentence that stays until it is dismissed. */
-import { html } from 'lit';
+import { html } from 'lit/html.js';
 import { glyph } from './glyph.js';
 import './notices.css';
 

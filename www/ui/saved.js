@@ -1,5 +1,5 @@
 /** Unfinished runs that were found in this browser. */
-import { html, nothing } from 'lit';
+import { html, nothing } from 'lit/html.js';
 import { glyph } from './glyph.js';
 import './saved.css';
 

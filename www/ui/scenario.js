@@ -1,5 +1,5 @@
 /** What this run is about: the situation, the ticket as the customer wrote it, what to try. */
-import { html } from 'lit';
+import { html } from 'lit/html.js';
 import './scenario.css';
 
 /** @param {import('../pkg/crashlab.js').ScenarioInfo | undefined} info */

@@ -1,5 +1,5 @@
 /** Where the run stands, below its last record: what is under way, a question, a dead agent, the end, or what to do first. */
-import { html, nothing } from 'lit';
+import { html, nothing } from 'lit/html.js';
 import { plural } from './format.js';
 import { glyph, homeOfPlace } from './glyph.js';
 import './stand.css';

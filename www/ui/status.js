@@ -1,5 +1,5 @@
 /** One line above the trace: what is going on now, or which moment of the past the panels show. */
-import { html, nothing } from 'lit';
+import { html, nothing } from 'lit/html.js';
 import { duration } from './format.js';
 import { glyph } from './glyph.js';
 import './status.css';

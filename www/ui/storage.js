@@ -1,5 +1,5 @@
 /** What survives the agent: the log and two generations of the checkpoint. */
-import { html, nothing } from 'lit';
+import { html, nothing } from 'lit/html.js';
 import { bytes, plural } from './format.js';
 import { json } from './json.js';
 import { mark } from './mark.js';

@@ -5,7 +5,7 @@
  * @typedef {import('../pkg/crashlab.js').RecordView} RecordView
  * @typedef {'model' | 'tools' | 'person' | 'storage' | 'world'} Lane
  */
-import { html, nothing, svg } from 'lit';
+import { html, nothing, svg } from 'lit/html.js';
 import { ref } from 'lit/directives/ref.js';
 import { plural } from './format.js';
 import './timeline.css';

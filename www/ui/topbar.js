@@ -1,5 +1,5 @@
 /** The name of the page, the scenario, and what leaves the page: a link, files, help. */
-import { html } from 'lit';
+import { html } from 'lit/html.js';
 import { glyph } from './glyph.js';
 import { closeMenu, menu } from './menu.js';
 import './topbar.css';

@@ -4,7 +4,7 @@
  *
  * @typedef {import('../pkg/crashlab.js').RecordView} RecordView
  */
-import { html, nothing } from 'lit';
+import { html, nothing } from 'lit/html.js';
 import { guard } from 'lit/directives/guard.js';
 import { ref } from 'lit/directives/ref.js';
 import { duration } from './format.js';
@@ -16,21 +16,19 @@ import './trace.css';
  * @typedef {object} Trace
  * @property {RecordView[]} records
  * @property {number | null} selected
- * @property {Set<number>} lit  Records to point at: those that caused what the reader looks at.
  * @property {unknown} stand  Where the run stands.
  * @property {(record: number) => void} onSelect
  */
 
 const RESULTS = new Set(['llm_call', 'tool_result', 'approval']);
 
-export function createTrace() {
+/** @param {() => void} redraw */
+export function createTrace(redraw) {
   /** @type {HTMLElement | null} */
   let scroller = null;
   let following = true;
   let seen = 0;
   let selectedBefore = /** @type {number | null} */ (null);
-  /** @type {() => void} */
-  let redraw = () => {};
 
   const atEnd = () =>
     !scroller || scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 32;
@@ -47,14 +45,13 @@ export function createTrace() {
   const attach = ref((element) => (scroller = /** @type {HTMLElement | null} */ (element ?? null)));
 
   return {
-    toEnd,
+    /** From the next drawing on, the end is in sight. */
+    follow() {
+      following = true;
+    },
 
-    /**
-     * @param {Trace} props
-     * @param {() => void} draw
-     */
-    render(props, draw) {
-      redraw = draw;
+    /** @param {Trace} props */
+    render(props) {
       if (following) seen = props.records.length;
       if (props.records.length < seen) seen = 0;
       const unseen = props.records.length - seen;
@@ -129,9 +126,7 @@ function step(group, props) {
     </h3>
     <ol>
       ${group.map((record) =>
-        guard([record, props.selected === record.index, props.lit.has(record.index)], () =>
-          row(record, props),
-        ),
+        guard([record, props.selected === record.index], () => row(record, props)),
       )}
     </ol>
   </div>`;
@@ -141,10 +136,10 @@ function step(group, props) {
  * @param {RecordView} record
  * @param {Trace} props
  */
-function row(record, { selected, lit, onSelect }) {
+function row(record, { selected, onSelect }) {
   const chosen = selected === record.index;
   return html`<li
-    class="record ${homeOf(record.type)} is-${record.type} ${record.tone} ${isInner(record) ? 'inner' : ''} ${lit.has(record.index) ? 'lit' : ''}"
+    class="record ${homeOf(record.type)} is-${record.type} ${record.tone} ${isInner(record) ? 'inner' : ''}"
   >
     <button
       data-record=${record.index}

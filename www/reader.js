@@ -1,0 +1,423 @@
+/**
+ * The reader: what they have chosen, where they look, and what they do. It turns presses into calls of the engine and keeps what
+ * belongs to the page and not to the run. It draws nothing.
+ *
+ * @typedef {import('./pkg/crashlab.js').LabView} LabView
+ * @typedef {import('./pkg/crashlab.js').Gap} Gap
+ * @typedef {'scenario' | 'trace' | 'places'} Tab
+ */
+import { Engine, FASTEST } from './engine.js';
+import * as link from './link.js';
+import * as store from './store.js';
+
+export class Reader {
+  scenario = '';
+  /** The mechanisms that are switched off for the next run. */
+  off = new Set(/** @type {string[]} */ ([]));
+  /** The run was found in storage, not driven here. */
+  found = false;
+  /** @type {import('./engine.js').Offer[]} */
+  offers = [];
+  /** The record that is looked at. @type {number | null} */
+  selected = null;
+  /** The panels as of that record. @type {LabView | null} */
+  past = null;
+  /** The selected record, or the newest one. @type {import('./pkg/crashlab.js').RecordDetail | null} */
+  detail = null;
+  /** Null: the menu has not been opened yet. @type {Gap[] | null} */
+  gaps = null;
+  gapFilter = '';
+  /** The armed crash in words. @type {string | null} */
+  armed = null;
+  /** @type {'changes' | 'state'} */
+  side = 'changes';
+  checkpointAsJson = false;
+  helpOpen = false;
+  shared = false;
+  /** @type {{ id: number, text: string }[]} */
+  notices = [];
+  /** @type {Tab} */
+  tab = 'trace';
+  /** What a screen reader is told, once per step. */
+  announcement = '';
+  /** Goes up whenever the list has to follow the run again. */
+  follows = 0;
+
+  /** @type {string | null} */
+  #seed = null;
+  #form = { key: '', approver: '', note: '' };
+  #announced = '';
+  #nextNotice = 0;
+  #draw;
+
+  /** @param {() => void} draw */
+  constructor(draw) {
+    this.#draw = draw;
+    this.engine = new Engine(
+      () => this.#changed(),
+      (error) => this.complain(error),
+    );
+  }
+
+  /** Loads the engine and shows what the link, or else the last visit, says. */
+  async open() {
+    const { engine } = this;
+    await engine.load();
+    const wanted = link.read(location);
+    const preferences = store.load();
+    const known = (/** @type {string | null} */ id) =>
+      engine.scenarios.some((one) => one.id === id);
+    const linked = known(wanted.scenario);
+    if (wanted.complaint) this.complain(wanted.complaint);
+    else if (wanted.scenario !== null && !linked)
+      this.complain(`This link names a scenario “${wanted.scenario}” that is not here.`);
+    engine.speed =
+      wanted.speed === 'max' ? FASTEST : Math.min(Math.max(preferences.speed, 0), FASTEST);
+    this.#seed = linked ? wanted.seed : null;
+    this.off = new Set(linked ? wanted.off : preferences.off);
+    const chosen = linked ? wanted.scenario : preferences.scenario;
+    this.scenario = chosen !== null && known(chosen) ? chosen : (engine.scenarios[0]?.id ?? '');
+
+    const last = linked ? null : preferences.last_run;
+    if (last === null || !(await this.#isFree(last)) || !this.look(last)) this.#prepare();
+    if (!engine.view) throw new Error(this.notices.at(-1)?.text ?? 'There is no scenario.');
+    const warning = engine.storageWarning;
+    if (warning) this.complain(`${warning} Runs are kept in this page only, and are gone with it.`);
+    await this.#offer();
+  }
+
+  // --- Driving the run ---------------------------------------------------------------------------------------------------------
+
+  toggle() {
+    const { engine } = this;
+    const phase = engine.view?.phase;
+    if (engine.running) return engine.pause();
+    if (engine.taken) return;
+    if (phase === 'stopped') this.#prepare();
+    if (phase === 'stopped' || phase === 'running') this.#begin(() => engine.run());
+  }
+
+  step() {
+    const { engine } = this;
+    if (engine.view?.phase === 'running' && !engine.taken) this.#begin(() => engine.step());
+  }
+
+  /** @param {() => void} drive */
+  #begin(drive) {
+    drive();
+    const { engine } = this;
+    if (!engine.prepared && engine.view) store.save({ last_run: engine.view.run_id });
+  }
+
+  crash() {
+    const { engine } = this;
+    const phase = engine.view?.phase;
+    const alive = phase === 'running' || phase === 'waiting_for_person';
+    if (alive && !engine.prepared && !engine.taken) engine.crash();
+  }
+
+  crashForReal() {
+    location.reload();
+  }
+
+  resume() {
+    const { engine } = this;
+    if (engine.view?.phase !== 'crashed' || engine.taken) return;
+    this.now();
+    this.found = false;
+    store.save({ last_run: engine.view.run_id });
+    void engine.resume();
+  }
+
+  /** Throws the run away and sets up a new one with what is chosen now. */
+  reset() {
+    this.attempt(() => this.engine.discard());
+    this.#prepare();
+    void this.#offer();
+  }
+
+  /** @param {number} speed */
+  setSpeed(speed) {
+    this.engine.setSpeed(speed);
+    store.save({ speed });
+    this.#draw();
+  }
+
+  openGaps() {
+    this.gapFilter = '';
+    this.attempt(() => (this.gaps = this.engine.gaps()));
+    this.#draw();
+  }
+
+  /** @param {Gap | null} gap */
+  arm(gap) {
+    this.armed = gap?.label ?? null;
+    if (gap) this.engine.arm(gap.index, gap.when);
+    else this.engine.disarm();
+  }
+
+  // --- Deciding ----------------------------------------------------------------------------------------------------------------
+
+  /** The question that the run waits for, alive or dead. */
+  get question() {
+    return this.engine.view?.world.inbox.find(({ status }) => status === 'open') ?? null;
+  }
+
+  /**
+   * Who decides, and the note, as typed so far.
+   * @param {string} approval_key
+   */
+  formFor(approval_key) {
+    if (this.#form.key !== approval_key) {
+      const person = this.engine.view?.world.person;
+      this.#form = { key: approval_key, approver: person?.name ?? '', note: '' };
+    }
+    return this.#form;
+  }
+
+  /** @param {'approved' | 'denied'} decision */
+  answer(decision) {
+    if (this.question) this.decide(this.question.approval_key, decision);
+  }
+
+  /**
+   * @param {string} approval_key
+   * @param {'approved' | 'denied'} decision
+   */
+  decide(approval_key, decision) {
+    const { approver, note } = this.formFor(approval_key);
+    if (approver.trim() === '') this.complain('A decision needs the name of who takes it.');
+    else this.engine.decide(approval_key, decision, approver.trim(), note.trim());
+  }
+
+  // --- Choosing ----------------------------------------------------------------------------------------------------------------
+
+  /** @param {string} id */
+  chooseScenario(id) {
+    this.scenario = id;
+    this.#seed = null;
+    store.save({ scenario: id, last_run: null });
+    this.#prepare();
+    void this.#offer();
+  }
+
+  /**
+   * @param {string} id
+   * @param {boolean} on
+   */
+  switchMechanism(id, on) {
+    if (on) this.off.delete(id);
+    else this.off.add(id);
+    store.save({ off: [...this.off] });
+    if (this.engine.prepared) this.#prepare();
+    else this.#draw();
+  }
+
+  /** The run goes on with other mechanisms than the switches say. */
+  get switchesPending() {
+    const { engine } = this;
+    if (!engine.view || engine.prepared) return false;
+    return engine.view.mechanisms.some(({ id, on }) => on === this.off.has(id));
+  }
+
+  #prepare() {
+    const { engine } = this;
+    // An unfinished run stays and is offered; a finished one would only fill the storage.
+    if (engine.view?.phase === 'stopped') this.attempt(() => engine.discard());
+    this.found = false;
+    this.gaps = null;
+    this.armed = null;
+    this.#lookNowhere();
+    this.follows++;
+    const info = engine.scenarios.find(({ id }) => id === this.scenario);
+    if (!info) return;
+    const mechanisms = Object.fromEntries([...this.off].map((id) => [id, false]));
+    const seed = this.#seed === null ? {} : { seed: this.#seed };
+    this.attempt(() => engine.prepare({ scenario: info.json, mechanisms, ...seed }));
+  }
+
+  // --- Runs of before ----------------------------------------------------------------------------------------------------------
+
+  /**
+   * Shows a run that is in storage.
+   * @param {string} run_id
+   * @returns {boolean}
+   */
+  look(run_id) {
+    const { engine } = this;
+    this.#lookNowhere();
+    if (!this.attempt(() => engine.open(run_id)) || !engine.view) return false;
+    this.found = engine.view.phase === 'crashed';
+    this.scenario = engine.view.scenario_id;
+    this.off = new Set(engine.view.mechanisms.filter(({ on }) => !on).map(({ id }) => id));
+    this.follows++;
+    void this.#offer();
+    return true;
+  }
+
+  /** @param {string} run_id */
+  takeUp(run_id) {
+    if (this.look(run_id)) this.resume();
+  }
+
+  /** @param {string} run_id */
+  forget(run_id) {
+    this.attempt(() => this.engine.forget(run_id));
+    void this.#offer();
+  }
+
+  /** @param {string} run_id */
+  async #isFree(run_id) {
+    return (
+      this.attempt(() => this.engine.isKept(run_id)) && !(await this.engine.isElsewhere(run_id))
+    );
+  }
+
+  async #offer() {
+    try {
+      this.offers = await this.engine.offers();
+    } catch (error) {
+      this.complain(error);
+    }
+    this.#draw();
+  }
+
+  // --- Looking -----------------------------------------------------------------------------------------------------------------
+
+  /** @param {number} record */
+  select(record) {
+    this.selected = record;
+    this.attempt(() => {
+      this.past = this.engine.viewAt(record);
+      this.detail = this.engine.detail(record);
+    });
+    this.#draw();
+  }
+
+  /** @param {number} by */
+  move(by) {
+    const last = this.engine.records.length - 1;
+    if (last < 0) return;
+    const from = this.selected ?? (by < 0 ? last + 1 : last);
+    this.select(Math.min(Math.max(from + by, 0), last));
+  }
+
+  now() {
+    if (this.selected === null) return;
+    this.#lookNowhere();
+    this.#lookAtNewest();
+    this.follows++;
+    this.#draw();
+  }
+
+  #lookNowhere() {
+    this.selected = null;
+    this.past = null;
+    this.detail = null;
+  }
+
+  /** While nothing is selected, the newest record is shown, but not thousands of them a second. */
+  #lookAtNewest() {
+    const newest = this.engine.records.length - 1;
+    if (this.selected !== null || newest < 0 || this.#races) return;
+    if (this.detail?.record.index === newest) return;
+    this.attempt(() => (this.detail = this.engine.detail(newest)));
+  }
+
+  /** @param {Partial<Pick<Reader, 'side' | 'checkpointAsJson' | 'helpOpen' | 'tab' | 'gapFilter'>>} change */
+  show(change) {
+    Object.assign(this, change);
+    this.#draw();
+  }
+
+  // --- Taking home -------------------------------------------------------------------------------------------------------------
+
+  async share() {
+    const seed = this.engine.view?.seed ?? null;
+    const address = link.write({ scenario: this.scenario, off: [...this.off], seed });
+    try {
+      await navigator.clipboard.writeText(address);
+      this.shared = true;
+      setTimeout(() => {
+        this.shared = false;
+        this.#draw();
+      }, 2000);
+    } catch {
+      this.complain(`The browser does not let this page copy. The link is ${address}`);
+    }
+    this.#draw();
+  }
+
+  /** @param {'trace' | 'checkpoint'} what */
+  exportFile(what) {
+    this.attempt(() => {
+      const { engine } = this;
+      const text = what === 'trace' ? engine.logText() : engine.checkpointText();
+      const anchor = document.createElement('a');
+      anchor.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
+      anchor.download = `${engine.view?.run_id ?? 'run'}.${what === 'trace' ? 'jsonl' : 'checkpoint.json'}`;
+      anchor.click();
+      setTimeout(() => URL.revokeObjectURL(anchor.href), 10_000);
+    });
+  }
+
+  // --- What goes wrong, and what happens by itself -----------------------------------------------------------------------------
+
+  /** @param {unknown} error  An error, or a sentence. */
+  complain(error) {
+    const text = sentence(error);
+    if (!this.notices.some((notice) => notice.text === text))
+      this.notices.push({ id: this.#nextNotice++, text });
+    this.#draw();
+  }
+
+  /** @param {number} id */
+  dismiss(id) {
+    this.notices = this.notices.filter((notice) => notice.id !== id);
+    this.#draw();
+  }
+
+  /**
+   * @param {() => unknown} action
+   * @returns {boolean} Whether it worked; false also if it returned that.
+   */
+  attempt(action) {
+    try {
+      return action() !== false;
+    } catch (error) {
+      this.complain(error);
+      return false;
+    }
+  }
+
+  get #races() {
+    return this.engine.running && this.engine.speed === FASTEST;
+  }
+
+  #changed() {
+    const { view } = this.engine;
+    if (view && view.armed === null) this.armed = null;
+    if (view) {
+      this.#lookAtNewest();
+      this.#announce(view);
+    }
+    this.#draw();
+  }
+
+  /** @param {LabView} view */
+  #announce(view) {
+    if (this.engine.prepared || this.#races) return;
+    const moment = `${view.run_id} ${view.phase} ${view.memory?.step}`;
+    if (moment === this.#announced) return;
+    this.#announced = moment;
+    this.announcement = view.sentence;
+  }
+}
+
+/** @param {unknown} error */
+export function sentence(error) {
+  if (error instanceof WebAssembly.RuntimeError) {
+    return 'The engine has failed and cannot go on. The run is in storage: reload the page and resume it.';
+  }
+  return error instanceof Error ? error.message : String(error);
+}

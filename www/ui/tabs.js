@@ -1,0 +1,34 @@
+/** Where the columns do not fit beside each other, they are tabs. */
+import { html, nothing } from 'lit/html.js';
+import './tabs.css';
+
+/** @typedef {import('../reader.js').Tab} Tab */
+
+/** @type {[Tab, string][]} */
+const ALL = [
+  ['scenario', 'Scenario'],
+  ['trace', 'Trace'],
+  ['places', 'Places'],
+];
+
+/**
+ * @param {Tab} chosen
+ * @param {{ asked: boolean, onTab: (tab: Tab) => void }} props  `asked`: a question is open where the run stands.
+ */
+export function tabs(chosen, { asked, onTab }) {
+  const attention = html`<span class="attention"
+    ><span class="visually-hidden">, a question is open</span></span
+  >`;
+  return html`<nav class="tabs choice" data-tab=${chosen} aria-label="Columns">
+    ${ALL.map(
+      ([tab, word]) =>
+        html`<button
+          class="tab-${tab}"
+          aria-pressed=${chosen === tab ? 'true' : 'false'}
+          @click=${() => onTab(tab)}
+        >
+          ${word}${tab === 'trace' && asked ? attention : nothing}
+        </button>`,
+    )}
+  </nav>`;
+}
