@@ -163,7 +163,10 @@ export class Engine {
     this.#stop();
     this.#goesOn = false;
     this.#attempt(() => {
-      for (let tick = this.#tick(); tick.type === 'happened'; tick = this.#tick());
+      let tick = this.#tick();
+      // A fresh agent has to be asked for its first effect before one can happen.
+      if (tick.type === 'answered') tick = this.#tick();
+      if (tick.type === 'happened') this.#tick();
     });
     this.refresh();
   }

@@ -185,9 +185,12 @@ export class Reader {
    * @param {'approved' | 'denied'} decision
    */
   decide(approval_key, decision) {
-    const { approver, note } = this.formFor(approval_key);
-    if (approver.trim() === '') this.complain('A decision needs the name of who takes it.');
-    else this.engine.decide(approval_key, decision, approver.trim(), note.trim());
+    const form = this.formFor(approval_key);
+    const name = form.approver.trim();
+    if (name === '') return this.complain('A decision needs the name of who takes it.');
+    const person = this.engine.view?.world.person;
+    const approver = person && name === person.name ? person.id : name;
+    this.engine.decide(approval_key, decision, approver, form.note.trim());
   }
 
   // --- Choosing ----------------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { drive, ONE_REFUND, openLab } from './lab.js';
 import { openPage, waitUntilReady } from './support.js';
 
-const REFUNDED = 'after the refund happened, before its answer';
+const REFUNDED = 'issue_refund happened, before its answer';
 
 test('a crash after the refund and before its answer leaves one refund', async () => {
   const { lab } = await openLab();
@@ -65,6 +65,7 @@ test('a reload in the middle is a crash, and the run is offered and resumed', as
     .locator('.stand')
     .getByRole('button', { name: /Resume/ })
     .click();
+  await lab.leaves('agent gone');
   await lab.finish();
   assert.deepEqual(await lab.books(), ONE_REFUND);
 });
@@ -78,6 +79,7 @@ test('closing the tab is a crash too, and another tab takes the run up', async (
   const { lab: next, page: tab } = await openLab({ context });
   await next.stands('agent gone');
   await tab.keyboard.press('r');
+  await next.leaves('agent gone');
   await next.finish();
   assert.deepEqual(await next.books(), ONE_REFUND);
 });
@@ -134,6 +136,7 @@ test('a second tab takes the run over, and the first may write nothing more', as
   const other = drive(second);
   await second.getByText('is in another tab').waitFor();
   await second.getByRole('button', { name: 'Take over' }).click();
+  await other.stands('waiting');
   await other.finish();
   assert.deepEqual(await other.books(), ONE_REFUND);
 

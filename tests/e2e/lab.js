@@ -35,6 +35,14 @@ export function drive(page) {
       );
     },
 
+    /** Waits until the run does not stand there any more. */
+    async leaves(word) {
+      await page.waitForFunction(
+        (before) => document.querySelector('.status .state')?.textContent !== before,
+        word,
+      );
+    },
+
     async openCrashMenu(filter = '') {
       await button('Crash when…').click();
       if (filter) await page.getByRole('searchbox', { name: 'Find a moment' }).fill(filter);
@@ -45,7 +53,7 @@ export function drive(page) {
     async crashWhen(label) {
       const moments = await this.openCrashMenu(label);
       await moments.filter({ hasText: label }).first().click();
-      await page.getByRole('button', { name: `Crash ${label}` }).waitFor();
+      await page.locator('.status .armed').filter({ hasText: label }).waitFor();
     },
 
     /** Approves and resumes until the run is over. */
@@ -56,10 +64,7 @@ export function drive(page) {
         if (word === 'done') return;
         if (word === 'agent gone') await page.locator('.controls .resume').click();
         else await this.question.getByRole('button', { name: /Approve/ }).click();
-        await page.waitForFunction(
-          (before) => document.querySelector('.status .state')?.textContent !== before,
-          word,
-        );
+        await this.leaves(word);
       }
       assert.fail('The run did not end.');
     },

@@ -77,7 +77,8 @@ function full({ plan, guards, messages, llm_calls, input_tokens, output_tokens, 
       ${messages.map(
         ({ role, text, tool }) =>
           html`<li ${mark(text)}>
-            <span class="role">${tool ?? role}</span><span class="said">${text}</span>
+            <span class="role">${role === 'tool' ? tool : role}</span
+            ><span class="said">${text}</span>
           </li>`,
       )}
     </ol>

@@ -58,7 +58,7 @@ export function storage(storage, { kept, activity, asJson, onJson }) {
                           ({ key, value }) =>
                             html`<tr>
                               <th scope="row">${key}</th>
-                              <td ${mark(value)}>${value}</td>
+                              <td><span ${mark(value)}>${value}</span></td>
                             </tr>`,
                         )}
                       </tbody>
