@@ -1,12 +1,16 @@
 /** Figures as people read them. Numbers of a run arrive as text and are never parsed here. */
 
-/** @param {number} seconds */
+/**
+ * `4.80 s`, `1:35.82`, `2:00:04`.
+ * @param {number} seconds
+ */
 export function duration(seconds) {
   if (seconds < 60) return `${seconds.toFixed(2)} s`;
   const whole = Math.floor(seconds);
   const two = (/** @type {number} */ n) => String(n).padStart(2, '0');
-  if (seconds < 3600) return `${Math.floor(whole / 60)}:${two(whole % 60)} min`;
-  return `${Math.floor(whole / 3600)}:${two(Math.floor(whole / 60) % 60)}:${two(whole % 60)} h`;
+  if (seconds < 3600)
+    return `${Math.floor(whole / 60)}:${(seconds % 60).toFixed(2).padStart(5, '0')}`;
+  return `${Math.floor(whole / 3600)}:${two(Math.floor(whole / 60) % 60)}:${two(whole % 60)}`;
 }
 
 /** @param {number} count */

@@ -8,13 +8,13 @@ export function scenario(info) {
   return html`<section class="scenario" aria-labelledby="scenario-title">
     <h2 id="scenario-title">${info.title}</h2>
     <p>${info.summary}</p>
-    <figure>
-      <figcaption>The ticket</figcaption>
-      <blockquote>${info.ticket}</blockquote>
-    </figure>
     <h3>What to try</h3>
     <ol>
       ${info.watch.map((sentence) => html`<li>${sentence}</li>`)}
     </ol>
+    <figure>
+      <figcaption>The ticket</figcaption>
+      <blockquote>${info.ticket}</blockquote>
+    </figure>
   </section>`;
 }
