@@ -421,10 +421,11 @@ impl Session {
         if matches!(self.stage, Stage::Stopped(_)) {
             return Ok(());
         }
+        // First the storage is taken over, then it is read: what the old agent writes until then counts, and nothing after.
+        self.epoch = store.take_over().map_err(SessionError::Store)?;
         let durable = store.read();
         let now_ms = self.now_ms + self.scenario.downtime_ms;
         let agent = recover(self.config.clone(), &durable, now_ms).map_err(SessionError::Recovery)?;
-        self.epoch = store.take_over().map_err(SessionError::Store)?;
         self.log = durable.records;
         self.now_ms = now_ms;
         self.agent = Some(agent);
