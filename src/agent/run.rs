@@ -156,7 +156,8 @@ pub struct History {
 impl History {
     /// Takes note of one record of the log, of any kind.
     pub fn observe(&mut self, record: &Record) {
-        let gap = record.ts_ms.saturating_sub(self.last_ts_ms);
+        // Before its first record a run has no time: with a crash in front of `run_start`, that is the crash's.
+        let gap = if self.last_ts_ms == 0 { 0 } else { record.ts_ms.saturating_sub(self.last_ts_ms) };
         let counted = match &record.body {
             RecordBody::RunStart { .. } | RecordBody::Approval { reused: false, .. } | RecordBody::Resume { .. } => 0,
             _ => gap.min(self.planned_wait_ms.unwrap_or(u64::MAX)),
@@ -243,7 +244,7 @@ impl Run {
             RecordBody::RunStart { .. } if !self.started => self.started = true,
             RecordBody::LlmRequest { attempt, .. } => self.apply_request(*attempt, record)?,
             RecordBody::LlmRetry(retry) => self.apply_model_retry(retry, record, config)?,
-            RecordBody::LlmCall(call) => self.apply_llm_call(call, record)?,
+            RecordBody::LlmCall(call) => self.apply_llm_call(call, record, config)?,
             RecordBody::ApprovalRequest { approval_key, .. } => {
                 let turn = self.tools_turn(record)?;
                 turn.stage = match turn.stage {
@@ -350,7 +351,7 @@ impl Run {
         state.cost = state.cost.plus(projection.cost);
     }
 
-    fn apply_llm_call(&mut self, call: &LlmCall, record: &Record) -> Result<(), Divergence> {
+    fn apply_llm_call(&mut self, call: &LlmCall, record: &Record, config: &Config) -> Result<(), Divergence> {
         let Turn::Model(ModelTurn { stage: ModelStage::InFlight, .. }) = self.turn else {
             return Err(self.divergence(record));
         };
@@ -358,7 +359,8 @@ impl Run {
         state.llm_calls += 1;
         state.input_tokens = state.input_tokens.saturating_add(call.input_tokens);
         state.output_tokens = state.output_tokens.saturating_add(call.output_tokens);
-        state.cost = state.cost.plus(call.cost);
+        // Not the record's `cost_usd`: in the log it is rounded for people, and a replay would add up the roundings.
+        state.cost = state.cost.plus(config.prices.cost(call.input_tokens, call.output_tokens));
         if let Some(steps) = &call.plan {
             state.plan.steps = steps.clone();
             state.plan.version = call.plan_version;

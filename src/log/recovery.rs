@@ -114,7 +114,9 @@ fn rebuild(config: &Config, base: Option<&Arc<AgentState>>, records: &[Arc<Recor
 
 /// A log of another scenario, seed or set of mechanisms is not silently continued.
 fn compare_with_start(config: &Config, records: &[Arc<Record>]) -> Result<(), RecoveryError> {
-    let Some(RecordBody::RunStart { scenario, seed, mechanisms, limits, .. }) = records.first().map(|record| &record.body) else {
+    // It need not be the first record: a crash before it leaves the lab's mark in front.
+    let start = records.iter().map(|record| &record.body).find(|body| matches!(body, RecordBody::RunStart { .. }));
+    let Some(RecordBody::RunStart { scenario, seed, mechanisms, limits, .. }) = start else {
         return Ok(());
     };
     let differs = |what, recorded: String, now: String| {
