@@ -3,4 +3,5 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod golden;
+mod recovery;
 mod support;
