@@ -3,5 +3,6 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod golden;
+mod protocol;
 mod recovery;
 mod support;

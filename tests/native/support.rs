@@ -484,6 +484,7 @@ impl Tab {
 // --- An agent alone ------------------------------------------------------------------------------------------------------------
 
 /// An agent alone. Each method says what the agent is expected to want, or plays the other side; [`Bench::nothing_more`] ends it.
+#[derive(Clone)]
 pub struct Bench {
     pub agent: Agent,
     pub config: Arc<Config>,
@@ -513,6 +514,11 @@ impl Bench {
 
     fn last_record(&self) -> Option<String> {
         self.store.records().last().map(|record| record.to_line())
+    }
+
+    /// The id of the effect that is out.
+    pub fn awaited(&self) -> Option<u64> {
+        self.out.as_ref().map(|effect| effect.id)
     }
 
     /// Answers the effect that is out.
