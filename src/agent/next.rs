@@ -67,6 +67,10 @@ impl Agent {
     fn next_of_call(&self, turn: &ToolsTurn) -> EffectKind {
         let call = &turn.calls[turn.index];
         let Some(spec) = self.config.tool(&call.name) else {
+            // The model is told once.
+            if let ToolStage::ReplanDue { reason } = &turn.stage {
+                return self.append(RecordBody::Replan { reason: reason.clone() });
+            }
             let names: Vec<&str> = self.config.tools.iter().map(|tool| tool.name.as_str()).collect();
             return self.append_failure(call, false, format!("there is no tool `{}`; there are {}", call.name, names.join(", ")));
         };
