@@ -7,11 +7,13 @@ use super::identity::{approval_key, idempotency_key};
 use super::protocol::ToolCall;
 use super::state::{AgentState, Approval, ApprovalStatus};
 
-/// The action that a call is an attempt at: its idempotency key.
-pub fn action(config: &Config, call: &ToolCall) -> Arc<str> {
+/// The action that a call of this step is an attempt at: its idempotency key.
+pub fn action(config: &Config, step: u32, call: &ToolCall) -> Arc<str> {
+    // Call ids may repeat from step to step; the step tells them apart.
+    let position = format!("{step}/{}", call.id);
     match config.tool(&call.name) {
-        Some(spec) => idempotency_key(spec, &call.args, &config.run_id, &call.id, config.policies.intent_keys),
-        None => format!("{}:{}", config.run_id, call.id).into(),
+        Some(spec) => idempotency_key(spec, &call.args, &config.run_id, &position, config.policies.intent_keys),
+        None => format!("{}:{position}", config.run_id).into(),
     }
 }
 
@@ -20,7 +22,7 @@ pub fn action(config: &Config, call: &ToolCall) -> Arc<str> {
 /// A denial and an expiry stand for these arguments, whoever proposes them again. An approval serves one action: the same action
 /// under another call id finds it, another action asks again.
 pub fn standing<'a>(state: &'a AgentState, config: &Config, call: &ToolCall) -> Option<&'a Approval> {
-    let action = action(config, call);
+    let action = action(config, state.step, call);
     let covers = |approval: &&Arc<Approval>| {
         if !config.policies.exact_arguments {
             return approval.tool == call.name;

@@ -36,11 +36,11 @@ pub fn call_identity(tool: &str, args: &Value) -> Arc<str> {
 /// The key under which a service recognises a repeated request.
 ///
 /// With `intent_keys` and a tool that names the fields of its business intent, the key is made from those: the same charge refunded
-/// under another call id is the same refund. Otherwise it is made from run and call id, which survives a retry and a crash, but not
-/// a model that plans the same thing again.
-pub fn idempotency_key(spec: &ToolSpec, args: &Value, run_id: &str, call_id: &str, intent_keys: bool) -> Arc<str> {
+/// under another call id is the same refund. Otherwise it is made from the run and the call's position in it (step and call id), which
+/// survives a retry and a crash, but not a model that plans the same thing again.
+pub fn idempotency_key(spec: &ToolSpec, args: &Value, run_id: &str, position: &str, intent_keys: bool) -> Arc<str> {
     if !intent_keys || spec.intent.is_empty() {
-        return format!("{run_id}:{call_id}").into();
+        return format!("{run_id}:{position}").into();
     }
     let mut key = spec.name.clone();
     for field in &spec.intent {

@@ -305,7 +305,7 @@ impl Agent {
     }
 
     pub(super) fn action(&self, call: &ToolCall) -> Arc<str> {
-        approval::action(&self.config, call)
+        approval::action(&self.config, self.run.state.step, call)
     }
 
     fn traceparent(&self, call: &ToolCall, attempt: u32) -> Arc<str> {

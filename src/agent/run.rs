@@ -394,10 +394,11 @@ impl Run {
         turn.stage = ToolStage::Decided { status: *decision, approver: approver.clone() };
         if !reused {
             let call = turn.calls[turn.index].clone();
+            let step = self.state.step;
             let approval = Approval {
                 tool: tool.clone(),
                 identity: call.identity.clone(),
-                action: super::approval::action(config, &call),
+                action: super::approval::action(config, step, &call),
                 approval_key: approval_key.clone(),
                 status: *decision,
                 approver: approver.clone(),
