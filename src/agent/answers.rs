@@ -20,7 +20,7 @@ impl Agent {
     pub(super) fn written(&mut self, record: &Record) {
         self.failed_writes = 0;
         match &record.body {
-            RecordBody::Resume { .. } => self.resume = None,
+            RecordBody::Resume { .. } | RecordBody::Guard { .. } => self.resume = None,
             RecordBody::Checkpoint { .. } => self.saved = None,
             _ => {}
         }

@@ -29,11 +29,13 @@ pub struct Agent {
     pub(super) failed_writes: u32,
 }
 
-/// What the `resume` record will say.
+/// What a recovered agent will write first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct ResumeNote {
-    pub(crate) checkpoint_generation: Option<u64>,
-    pub(crate) records_replayed: u64,
+pub(crate) enum ResumeNote {
+    /// The `resume` record.
+    Resumes { checkpoint_generation: Option<u64>, records_replayed: u64 },
+    /// The guard's record: the run was resumed as often as it may be.
+    GivesUp,
 }
 
 /// What the agent is waiting for.

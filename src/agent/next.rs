@@ -253,11 +253,18 @@ impl Agent {
     }
 
     fn resume_record(&self, note: &ResumeNote) -> RecordBody {
-        RecordBody::Resume {
-            from_step: self.run.state.step,
-            checkpoint_generation: note.checkpoint_generation,
-            records_replayed: note.records_replayed,
-            in_doubt: self.in_doubt(),
+        match note {
+            ResumeNote::Resumes { checkpoint_generation, records_replayed } => RecordBody::Resume {
+                from_step: self.run.state.step,
+                checkpoint_generation: *checkpoint_generation,
+                records_replayed: *records_replayed,
+                in_doubt: self.in_doubt(),
+            },
+            ResumeNote::GivesUp => RecordBody::Guard {
+                guard: Status::MaxResumes,
+                observed: Arc::new(self.run.history.resumes.into()),
+                limit: Arc::new(self.config.limits.max_resumes.into()),
+            },
         }
     }
 

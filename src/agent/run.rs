@@ -143,8 +143,10 @@ pub struct History {
     pub active_ms: u64,
     /// The time of the newest record.
     pub last_ts_ms: u64,
-    /// After a failure: the wait that was planned, and the most that the gap to the next record may count.
+    /// While a wait is under way: the most that a gap between two records may count. 0 while a person has a question.
     planned_wait_ms: Option<u64>,
+    /// True behind the lab's mark of a crash: the gap behind it is downtime.
+    is_dead: bool,
     /// Bytes of the newest snapshot.
     pub snapshot_bytes: u64,
     /// The step that the newest snapshot stands at.
@@ -160,16 +162,19 @@ impl History {
         let gap = if self.last_ts_ms == 0 { 0 } else { record.ts_ms.saturating_sub(self.last_ts_ms) };
         let counted = match &record.body {
             RecordBody::RunStart { .. } | RecordBody::Approval { reused: false, .. } | RecordBody::Resume { .. } => 0,
+            _ if self.is_dead => 0,
             _ => gap.min(self.planned_wait_ms.unwrap_or(u64::MAX)),
         };
         self.active_ms = self.active_ms.saturating_add(counted);
         self.last_ts_ms = self.last_ts_ms.max(record.ts_ms);
         self.planned_wait_ms = match &record.body {
             RecordBody::LlmRetry(retry) | RecordBody::ToolRetry { retry, .. } => Some(retry.backoff_ms),
-            // The lab's mark stands between death and resume: that gap is downtime.
-            RecordBody::Crash { .. } => Some(0),
+            RecordBody::ApprovalRequest { .. } => Some(0),
+            // A wait that a crash interrupts goes on after the resume.
+            RecordBody::Crash { .. } | RecordBody::Resume { .. } => self.planned_wait_ms,
             _ => None,
         };
+        self.is_dead = matches!(record.body, RecordBody::Crash { .. });
         match &record.body {
             RecordBody::Resume { .. } => self.resumes += 1,
             RecordBody::Checkpoint { bytes, .. } => {
@@ -269,7 +274,13 @@ impl Run {
                 self.state_mut().replans += 1;
                 self.next_call();
             }
-            RecordBody::Guard { guard, .. } => self.tripped = Some(*guard),
+            RecordBody::Guard { guard, .. } => {
+                self.tripped = Some(*guard);
+                // Instead of a resume: what is in doubt is counted all the same.
+                if *guard == Status::MaxResumes {
+                    self.apply_resume(config);
+                }
+            }
             RecordBody::Resume { .. } => self.apply_resume(config),
             RecordBody::Stop { status, .. } => {
                 self.state_mut().status = *status;

@@ -71,14 +71,17 @@ pub fn recover(config: Arc<Config>, durable: &Durable, now_ms: u64) -> Result<Ag
     if !config.policies.durable_approvals {
         forget_approvals(&mut run);
     }
-    // A final status is final: nothing is written behind it.
-    let is_over = run.stopped || run.history.resumes >= config.limits.max_resumes;
-    if is_over && !run.stopped {
-        run.tripped = Some(Status::MaxResumes);
-    }
-    let checkpoint_generation = snapshot.map(|found| found.generation);
-    let note = ResumeNote { checkpoint_generation, records_replayed: replayed };
-    Ok(Agent::at(config, run, now_ms, (!is_over).then_some(note)))
+    let is_last = run.history.resumes >= config.limits.max_resumes;
+    // What only has to be written down is written down: an answer that is there, figures that a guard has recorded.
+    let is_decided = run.tripped.is_some() || run.state.status == Status::Done;
+    let note = if run.stopped || (is_last && is_decided) {
+        None
+    } else if is_last {
+        Some(ResumeNote::GivesUp)
+    } else {
+        Some(ResumeNote::Resumes { checkpoint_generation: snapshot.map(|found| found.generation), records_replayed: replayed })
+    };
+    Ok(Agent::at(config, run, now_ms, note))
 }
 
 /// The run as a log and a checkpoint tell it, and how many records were replayed onto the checkpoint.
