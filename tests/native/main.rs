@@ -4,6 +4,10 @@
 
 mod faults;
 mod golden;
+mod long_runs;
 mod protocol;
+mod purity;
+mod random_crashes;
+mod records;
 mod recovery;
 mod support;

@@ -1,0 +1,110 @@
+//! Random schedules of crashes and faults. The seed is printed first; a schedule that fails becomes a scenario of its own.
+
+use crashlab::agent::identity::mix;
+use crashlab::agent::state::Status;
+use crashlab::lab::faults::FaultKind;
+use crashlab::lab::invariants::{Breach, INVARIANTS, Kind};
+use crashlab::lab::scenario::When;
+use crashlab::lab::session::{Session, Setup, Tick};
+use crashlab::log::record::{Record, RecordBody};
+use std::sync::Arc;
+
+use crate::support::{TextStore, books, document, read, tally};
+
+/// SplitMix64.
+struct Lots(u64);
+
+impl Lots {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(1);
+        mix(self.0) % bound
+    }
+
+    fn one_in(&mut self, times: u64) -> bool {
+        self.below(times) == 0
+    }
+}
+
+fn fault(lots: &mut Lots) -> FaultKind {
+    let retry_after = ["0", "3", "soon", "90", "4000"][lots.below(5) as usize].to_string();
+    match lots.below(9) {
+        0 => FaultKind::Unavailable,
+        1 => FaultKind::RateLimited { retry_after: Some(retry_after) },
+        2 => FaultKind::Refused,
+        3 => FaultKind::TimeoutBefore,
+        4 => FaultKind::TimeoutAfter,
+        5 => FaultKind::ReplyLost,
+        6 => FaultKind::Malformed,
+        7 => FaultKind::Rejected { message: "422 not today".to_string() },
+        _ => FaultKind::Slow { by_ms: lots.below(20_000) },
+    }
+}
+
+/// A refund of which nobody knows whether it happened, after all attempts, cannot be told: the model knows no number.
+fn is_excused(session: &Session, breach: &Breach) -> bool {
+    let is_in_doubt = |record: &Arc<Record>| match &record.body {
+        RecordBody::ToolResult { tool, result, .. } => **tool == *"issue_refund" && result["in_doubt"] == true,
+        _ => false,
+    };
+    breach.id == "told_the_truth" && session.log().iter().any(is_in_doubt)
+}
+
+/// One schedule: what was done to the run, and how it ended.
+fn run(seed: u64) -> (Status, usize) {
+    let mut lots = Lots(seed << 20);
+    let (crash_every, fault_every) = (20 + lots.below(60), 4 + lots.below(30));
+    let scenario = read(&document("double-charge").to_string());
+    let failing = (0..lots.below(4)).map(|_| lots.below(80) as usize).collect();
+    let mut store = TextStore { failing, ..TextStore::default() };
+    let mut session = Session::start(Setup { seed, ..Setup::of(&scenario) }, &mut store).unwrap();
+    let mut schedule = Vec::new();
+    for _ in 0..20_000 {
+        if lots.one_in(crash_every) {
+            let effect = session.progress().effects + lots.below(3);
+            let when = if lots.one_in(2) { When::Before } else { When::After };
+            schedule.push(format!("crash {when:?} effect {effect}"));
+            session.arm(effect, when);
+        }
+        if lots.one_in(fault_every) {
+            let kind = fault(&mut lots);
+            schedule.push(format!("at effect {}: {kind:?}", session.progress().effects));
+            session.inject(kind);
+        }
+        let tick = session.tick(&mut store);
+        let broken: Vec<_> = session.breaches().values().filter(|breach| !is_excused(&session, breach)).collect();
+        if !broken.is_empty() {
+            for line in store.lines.iter().skip(40) {
+                println!("{}", line.chars().take(420).collect::<String>());
+            }
+        }
+        assert!(broken.is_empty(), "seed {seed}: {broken:?}\n{}", schedule.join("\n"));
+        match tick {
+            Tick::Crashed { .. } => {
+                session.resume(&mut store).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{schedule:?}"))
+            }
+            Tick::Stopped { status } => {
+                for invariant in INVARIANTS.iter().filter(|invariant| invariant.kind == Kind::Eventually) {
+                    if let Err(why) = (invariant.judge)(&session.evidence()) {
+                        panic!("seed {seed}: {}: {why}\n{}", invariant.name, schedule.join("\n"));
+                    }
+                }
+                let books = books(session.world());
+                assert_eq!(books.mails + books.hand_overs, 1, "seed {seed}");
+                return (status, books.refunds);
+            }
+            Tick::Happened { .. } | Tick::Answered | Tick::WaitingForPerson { .. } | Tick::Fenced => {}
+        }
+    }
+    panic!("seed {seed}: the run does not end\n{}", schedule.join("\n"));
+}
+
+#[test]
+fn three_hundred_random_schedules_keep_every_invariant_and_end() {
+    let first_seed = 1;
+    println!("seeds {first_seed} to {}", first_seed + 299);
+    let ends = tally((first_seed..first_seed + 300).map(run));
+    println!("{ends:?}");
+    // They are not all alike, and a refund does happen.
+    assert!(ends.keys().any(|(status, refunds)| *status == Status::Done && *refunds == 1), "{ends:?}");
+    assert!(ends.keys().any(|(_, refunds)| *refunds == 0), "{ends:?}");
+}
