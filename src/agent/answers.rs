@@ -117,25 +117,27 @@ impl Agent {
         }
         let call = turn.calls[turn.index].clone();
         let failures = turn.failures + 1;
+        // A refusal now says nothing about an attempt before.
+        let may_have_run = (turn.may_have_run || outcome == Outcome::Unknown) && !spec.read_only;
         let backoff_ms = self.backoff_ms(failures, failure, &call.id).filter(|_| repeatable);
         let effect = match backoff_ms {
             Some(backoff_ms) => {
                 let retry = self.retry(attempt, failure, backoff_ms);
                 self.append(RecordBody::ToolRetry { tool: call.name.clone(), retry })
             }
-            None if outcome == Outcome::Unknown => {
-                let error = format!("{failure}, after {failures} attempts; it is not known whether it was executed");
-                let (ok, yes) = (Value::from(false), Value::from(true));
-                self.append_result(
-                    &call,
-                    false,
-                    object([("ok", ok), ("retryable", yes.clone()), ("in_doubt", yes), ("error", error.into())]),
-                )
-            }
-            None if outcome == Outcome::Rejected => self.append_failure(&call, false, failure.message.clone()),
             None => {
                 let attempts = if failures == 1 { "1 attempt".to_string() } else { format!("{failures} attempts") };
-                self.append_failure(&call, true, format!("{failure}, after {attempts}"))
+                let is_final = outcome == Outcome::Rejected;
+                let error = if is_final { failure.message.clone() } else { format!("{failure}, after {attempts}") };
+                if may_have_run {
+                    let error = format!("{error}; it is not known whether it was executed");
+                    let retryable = Value::from(!is_final);
+                    let fields =
+                        [("ok", false.into()), ("retryable", retryable), ("in_doubt", true.into()), ("error", error.into())];
+                    self.append_result(&call, false, object(fields))
+                } else {
+                    self.append_failure(&call, !is_final, error)
+                }
             }
         };
         self.phase = Phase::Ready(effect);
@@ -180,6 +182,8 @@ impl Agent {
     /// Moves the call on without a record: after a crash the intent alone leads to the same place.
     fn set_stage(&mut self, stage: ToolStage) {
         if let Turn::Tools(turn) = &mut self.run.turn {
+            // It is sent again because the service was asked, and has not executed it.
+            turn.may_have_run = (turn.may_have_run || stage == ToolStage::InDoubt) && stage != ToolStage::SendAgain;
             turn.stage = stage;
         }
         self.advance();

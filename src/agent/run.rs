@@ -85,6 +85,8 @@ pub struct ToolsTurn {
     pub attempt: u32,
     /// Its attempts that failed.
     pub failures: u32,
+    /// True once one of its attempts may have been executed: whatever comes of a later one, the call is in doubt.
+    pub may_have_run: bool,
     /// Where it stands.
     pub stage: ToolStage,
     /// True once an observation of this step was new.
@@ -266,6 +268,7 @@ impl Run {
             RecordBody::ToolRetry { retry, .. } => {
                 let turn = self.tools_turn(record)?;
                 turn.failures += 1;
+                turn.may_have_run |= is_unknown(&retry.error);
                 turn.stage = ToolStage::Backoff(Backoff { until_ms: retry.until_ms, backoff_ms: retry.backoff_ms });
             }
             RecordBody::ToolResult { tool, call_id, ok, result } => self.apply_tool_result(tool, call_id, *ok, result, record)?,
@@ -346,7 +349,7 @@ impl Run {
         };
         turn.failures += 1;
         turn.stage = ModelStage::Backoff(Backoff { until_ms: retry.until_ms, backoff_ms: retry.backoff_ms });
-        if FailureCode::of_error(&retry.error).is_some_and(|code| code.outcome() == Outcome::Unknown) {
+        if is_unknown(&retry.error) {
             self.count_projection(config);
         }
         Ok(())
@@ -385,7 +388,15 @@ impl Run {
             self.turn = Turn::Ready;
         } else {
             let calls = call.tool_calls.clone();
-            self.turn = Turn::Tools(ToolsTurn { calls, index: 0, attempt: 0, failures: 0, stage: ToolStage::Due, news: false });
+            self.turn = Turn::Tools(ToolsTurn {
+                calls,
+                index: 0,
+                attempt: 0,
+                failures: 0,
+                may_have_run: false,
+                stage: ToolStage::Due,
+                news: false,
+            });
         }
         Ok(())
     }
@@ -459,6 +470,7 @@ impl Run {
         turn.index += 1;
         turn.attempt = 0;
         turn.failures = 0;
+        turn.may_have_run = false;
         turn.stage = ToolStage::Due;
         if turn.index < turn.calls.len() {
             return;
@@ -481,6 +493,7 @@ impl Run {
             }
             Turn::Tools(turn) => {
                 if matches!(turn.stage, ToolStage::InFlight | ToolStage::LookingUp) {
+                    turn.may_have_run = true;
                     turn.stage = ToolStage::InDoubt;
                 }
             }
@@ -497,6 +510,11 @@ pub struct Projection {
     pub output_tokens: u64,
     /// What both cost.
     pub cost: PicoUsd,
+}
+
+/// True if a recorded error leaves open whether the call was executed.
+fn is_unknown(error: &str) -> bool {
+    FailureCode::of_error(error).is_some_and(|code| code.outcome() == Outcome::Unknown)
 }
 
 /// Why the model has to choose another path after this result; `None` after a success. A denial is a person's answer, not a failure.

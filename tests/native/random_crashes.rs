@@ -50,7 +50,7 @@ fn is_excused(session: &Session, breach: &Breach) -> bool {
 }
 
 /// One schedule: what was done to the run, and how it ended.
-fn run(seed: u64) -> (Status, usize) {
+fn run(seed: u64) -> (Status, usize, bool) {
     let mut lots = Lots(seed << 20);
     let (crash_every, fault_every) = (20 + lots.below(60), 4 + lots.below(30));
     let scenario = read(&document("double-charge").to_string());
@@ -72,11 +72,6 @@ fn run(seed: u64) -> (Status, usize) {
         }
         let tick = session.tick(&mut store);
         let broken: Vec<_> = session.breaches().values().filter(|breach| !is_excused(&session, breach)).collect();
-        if !broken.is_empty() {
-            for line in store.lines.iter().skip(40) {
-                println!("{}", line.chars().take(420).collect::<String>());
-            }
-        }
         assert!(broken.is_empty(), "seed {seed}: {broken:?}\n{}", schedule.join("\n"));
         match tick {
             Tick::Crashed { .. } => {
@@ -90,7 +85,7 @@ fn run(seed: u64) -> (Status, usize) {
                 }
                 let books = books(session.world());
                 assert_eq!(books.mails + books.hand_overs, 1, "seed {seed}");
-                return (status, books.refunds);
+                return (status, books.refunds, !session.breaches().is_empty());
             }
             Tick::Happened { .. } | Tick::Answered | Tick::WaitingForPerson { .. } | Tick::Fenced => {}
         }
@@ -103,8 +98,8 @@ fn three_hundred_random_schedules_keep_every_invariant_and_end() {
     let first_seed = 1;
     println!("seeds {first_seed} to {}", first_seed + 299);
     let ends = tally((first_seed..first_seed + 300).map(run));
-    println!("{ends:?}");
+    println!("status, refunds, told of one that is in doubt: {ends:?}");
     // They are not all alike, and a refund does happen.
-    assert!(ends.keys().any(|(status, refunds)| *status == Status::Done && *refunds == 1), "{ends:?}");
-    assert!(ends.keys().any(|(_, refunds)| *refunds == 0), "{ends:?}");
+    assert!(ends.keys().any(|(status, refunds, _)| *status == Status::Done && *refunds == 1), "{ends:?}");
+    assert!(ends.keys().any(|(_, refunds, _)| *refunds == 0), "{ends:?}");
 }

@@ -277,8 +277,8 @@ impl TextStore {
         if self.failing.contains(&(self.writes - 1)) {
             return Err(StoreError::Failed("it could not be written".to_string()));
         }
-        let used: usize = self.lines.iter().chain(&self.slots).map(String::len).sum();
-        if self.quota.is_some_and(|quota| used - frees + text.len() > quota) {
+        let used = |store: &TextStore| store.lines.iter().chain(&store.slots).map(String::len).sum::<usize>();
+        if self.quota.is_some_and(|quota| used(self) - frees + text.len() > quota) {
             return Err(StoreError::Failed("the quota has been exceeded".to_string()));
         }
         self.written.push((kind.to_string(), text.len()));
@@ -295,7 +295,7 @@ impl Store for TextStore {
     }
 
     fn save(&mut self, writer: Writer, state: &Arc<crashlab::agent::state::AgentState>) -> Result<SavedSnapshot, StoreError> {
-        let generation = self.slots.first().map_or(1, |slot| unseal(slot).generation + 1);
+        let generation = self.slots.first().map_or(1, |slot| slot.split(' ').next().unwrap().parse::<u64>().unwrap_or(0) + 1);
         let json = checkpoint::encode(state);
         let sealed = seal(generation, &json);
         let frees = self.slots.get(1).map_or(0, String::len);

@@ -36,6 +36,81 @@ fn f01_a_crash_at_any_storage_write_gives_the_same_trace_every_time_and_one_effe
 }
 
 #[test]
+fn f01_whatever_follows_an_attempt_that_may_have_run_the_call_stays_in_doubt() {
+    let refused = json!({"on": "issue_refund", "calls": [2, 3, 4, 5], "kind": "rejected", "message": "401 the session has expired"});
+    let unavailable = json!({"on": "issue_refund", "calls": [2, 3, 4, 5], "kind": "unavailable"});
+    for then in [refused, unavailable] {
+        let lost = json!({"on": "issue_refund", "calls": [1], "kind": "timeout_after"});
+        let turns = [first(json!([refund_of(288)])), after("issue_refund", "error", json!([note_of("In doubt.")]))];
+        let turns = [&turns[..], &[after("add_internal_note", "ok", json!([]))]].concat();
+        let with_timeout = scripted(&turns, |document| document["faults"] = json!([lost, then]));
+        let (session, _) = ran(&with_timeout);
+        assert_eq!(books(session.world()).refunds, 1);
+        let result = &of_type(&session, "tool_result")[0]["result"];
+        assert_eq!(result["in_doubt"], true, "{result}");
+        // The same if the first answer was lost in a crash.
+        let with_crash = scripted(&turns, |document| {
+            document["faults"] = json!([then]);
+            document["crashes"] = json!([{"effect": "call_tool", "tool": "issue_refund", "when": "after"}]);
+        });
+        let (session, _) = ran(&with_crash);
+        assert_eq!(books(session.world()).refunds, 1);
+        let result = &of_type(&session, "tool_result")[0]["result"];
+        assert_eq!(result["in_doubt"], true, "{result}");
+    }
+}
+
+#[test]
+fn f01_a_call_that_certainly_did_not_run_is_not_in_doubt() {
+    for kind in ["unavailable", "refused"] {
+        let fault = json!([{"on": "issue_refund", "calls": [1, 2, 3, 4], "kind": kind}]);
+        let turns = [first(json!([refund_of(288)])), after("issue_refund", "error", json!([]))];
+        let (session, _) = ran(&scripted(&turns, |document| document["faults"] = fault));
+        let result = &of_type(&session, "tool_result")[0]["result"];
+        assert_eq!((result.get("in_doubt"), &result["retryable"]), (None, &json!(true)));
+    }
+}
+
+#[test]
+fn f01_a_call_that_is_not_idempotent_is_looked_up_and_sent_again_only_if_it_did_not_run() {
+    for (fault, sent) in [("timeout_after", 1), ("timeout_before", 2), ("reply_lost", 1), ("malformed", 1)] {
+        let turns = [first(json!([voucher_of(20)])), after("send_voucher", "ok", json!([]))];
+        let scenario = scripted(&turns, |document| document["faults"] = json!([{"on": "send_voucher", "kind": fault}]));
+        let check = |session: &Session, place: &str| {
+            assert_eq!(books(session.world()).vouchers, 1, "{fault}, {place}");
+            assert_eq!(books(session.world()).questions, 1, "{fault}, {place}");
+            assert!(observations(session)[0].contains("VC-00001"), "{fault}, {place}");
+            assert_unbroken(session, place);
+        };
+        let (calm, _) = ran(&scenario);
+        check(&calm, "without a crash");
+        assert_eq!(requests(calm.world(), "send_voucher"), sent, "{fault}");
+        for (effect, when, _) in crash_points(&scenario) {
+            check(&ran_with_crash(&scenario, effect, when).0, &format!("{when:?} effect {effect}"));
+        }
+    }
+}
+
+#[test]
+fn f01_a_call_that_cannot_be_looked_up_is_put_to_a_person_and_never_blindly_repeated() {
+    for (answers, vouchers, in_doubt) in [(json!(["approved", "denied"]), 1, true), (json!(["approved", "approved"]), 1, false)] {
+        let turns = [first(json!([voucher_of(20)])), json!({"when": {"after": "send_voucher"}, "say": "That is all."})];
+        let scenario = scripted(&turns, |document| {
+            document["tools"] = json!({"send_voucher": {"lookup": null}});
+            document["faults"] = json!([{"on": "send_voucher", "kind": "timeout_after"}]);
+            document["person"]["answers"] = answers;
+        });
+        let check = |session: &Session, place: &str| {
+            let books = books(session.world());
+            assert_eq!((books.vouchers, books.questions, books.decisions), (vouchers, 2, 2), "{place}");
+            assert_eq!(observations(session)[0].contains("in_doubt"), in_doubt, "{place}");
+            assert_unbroken(session, place);
+        };
+        check(&ran(&scenario).0, "without a crash");
+    }
+}
+
+#[test]
 fn f02_a_write_that_fails_once_is_tried_again_and_the_tool_is_not() {
     let calm = ran(&scenario("double-charge"));
     let writes = 47 + 8;
