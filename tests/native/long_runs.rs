@@ -95,8 +95,8 @@ fn small_checkpoints_come_after_every_step() {
 
 #[test]
 fn a_large_checkpoint_is_due_only_when_the_log_has_outgrown_it() {
-    for result_bytes in [0, 100, 1_000, 20_000] {
-        let store = written_in(400, result_bytes);
+    for (steps, result_bytes) in [(400, 0), (300, 1_000), (60, 20_000)] {
+        let store = written_in(steps, result_bytes);
         let mut since_last = 0;
         let mut last = 0;
         let mut large = 0;

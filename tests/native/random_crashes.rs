@@ -4,12 +4,12 @@ use crashlab::agent::identity::mix;
 use crashlab::agent::state::Status;
 use crashlab::lab::faults::FaultKind;
 use crashlab::lab::invariants::{Breach, INVARIANTS, Kind};
-use crashlab::lab::scenario::When;
+use crashlab::lab::scenario::{Scenario, When};
 use crashlab::lab::session::{Session, Setup, Tick};
 use crashlab::log::record::{Record, RecordBody};
 use std::sync::Arc;
 
-use crate::support::{TextStore, books, document, read, tally};
+use crate::support::{TextStore, books, scenario, tally};
 
 /// SplitMix64.
 struct Lots(u64);
@@ -50,13 +50,12 @@ fn is_excused(session: &Session, breach: &Breach) -> bool {
 }
 
 /// One schedule: what was done to the run, and how it ended.
-fn run(seed: u64) -> (Status, usize, bool) {
+fn run(scenario: &Arc<Scenario>, seed: u64) -> (Status, usize, bool) {
     let mut lots = Lots(seed << 20);
     let (crash_every, fault_every) = (20 + lots.below(60), 4 + lots.below(30));
-    let scenario = read(&document("double-charge").to_string());
     let failing = (0..lots.below(4)).map(|_| lots.below(80) as usize).collect();
     let mut store = TextStore { failing, ..TextStore::default() };
-    let mut session = Session::start(Setup { seed, ..Setup::of(&scenario) }, &mut store).unwrap();
+    let mut session = Session::start(Setup { seed, ..Setup::of(scenario) }, &mut store).unwrap();
     let mut schedule = Vec::new();
     for _ in 0..20_000 {
         if lots.one_in(crash_every) {
@@ -95,9 +94,10 @@ fn run(seed: u64) -> (Status, usize, bool) {
 
 #[test]
 fn three_hundred_random_schedules_keep_every_invariant_and_end() {
+    let scenario = scenario("double-charge");
     let first_seed = 1;
     println!("seeds {first_seed} to {}", first_seed + 299);
-    let ends = tally((first_seed..first_seed + 300).map(run));
+    let ends = tally((first_seed..first_seed + 300).map(|seed| run(&scenario, seed)));
     println!("status, refunds, told of one that is in doubt: {ends:?}");
     // They are not all alike, and a refund does happen.
     assert!(ends.keys().any(|(status, refunds, _)| *status == Status::Done && *refunds == 1), "{ends:?}");

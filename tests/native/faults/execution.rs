@@ -37,7 +37,8 @@ fn f01_a_crash_at_any_storage_write_gives_the_same_trace_every_time_and_one_effe
 
 #[test]
 fn f01_whatever_follows_an_attempt_that_may_have_run_the_call_stays_in_doubt() {
-    let refused = json!({"on": "issue_refund", "calls": [2, 3, 4, 5], "kind": "rejected", "message": "401 the session has expired"});
+    let refused =
+        json!({"on": "issue_refund", "calls": [2, 3, 4, 5], "kind": "rejected", "message": "401 the session has expired"});
     let unavailable = json!({"on": "issue_refund", "calls": [2, 3, 4, 5], "kind": "unavailable"});
     for then in [refused, unavailable] {
         let lost = json!({"on": "issue_refund", "calls": [1], "kind": "timeout_after"});
