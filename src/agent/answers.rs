@@ -11,7 +11,7 @@ use super::run::{ModelTurn, ToolStage, ToolsTurn, Turn};
 use super::state::{ApprovalStatus, Status};
 use super::tools::ToolSpec;
 use crate::json::count;
-use crate::log::record::{LlmCall, Record, RecordBody, Retry, object};
+use crate::log::record::{LlmCall, Record, RecordBody, Retry};
 
 /// How often a write is tried before the agent gives up on its storage.
 const WRITE_TRIES: u32 = 3;
@@ -130,11 +130,7 @@ impl Agent {
                 let is_final = outcome == Outcome::Rejected;
                 let error = if is_final { failure.message.clone() } else { format!("{failure}, after {attempts}") };
                 if may_have_run {
-                    let error = format!("{error}; it is not known whether it was executed");
-                    let retryable = Value::from(!is_final);
-                    let fields =
-                        [("ok", false.into()), ("retryable", retryable), ("in_doubt", true.into()), ("error", error.into())];
-                    self.append_result(&call, false, object(fields))
+                    self.append_in_doubt(&call, !is_final, format!("{error}; it is not known whether it was executed"))
                 } else {
                     self.append_failure(&call, !is_final, error)
                 }

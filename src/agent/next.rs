@@ -39,10 +39,7 @@ impl Agent {
         }
         if self.checkpoint_is_due() {
             self.snapshot_tried_at = Some(self.run.state.step);
-            let state = &self.run.state;
-            let saved_guards = self.config.policies.saved_guards;
-            let state = if saved_guards { state.clone() } else { Arc::new(state.without_counters()) };
-            return EffectKind::SaveCheckpoint { state };
+            return EffectKind::SaveCheckpoint { state: self.run.state.as_saved(self.config.policies.saved_guards) };
         }
         if let Some(error) = self.model_failure.clone() {
             let explanation = Map::from_iter([("error".to_string(), Value::from(&*error))]);
@@ -100,13 +97,7 @@ impl Agent {
             ToolStage::Unresolved => self.ask_in_doubt(turn),
             ToolStage::LeftInDoubt => {
                 let error = format!("it is not known whether {} was executed, and it is not sent again", call.name);
-                let result = object([
-                    ("ok", false.into()),
-                    ("retryable", false.into()),
-                    ("in_doubt", true.into()),
-                    ("error", error.into()),
-                ]);
-                self.append_result(call, false, result)
+                self.append_in_doubt(call, false, error)
             }
             ToolStage::ReplanDue { reason } => self.append(RecordBody::Replan { reason: reason.clone() }),
         }
@@ -230,6 +221,13 @@ impl Agent {
     /// The effect of writing an error that the model will see.
     pub(super) fn append_failure(&self, call: &ToolCall, retryable: bool, error: String) -> EffectKind {
         self.append_result(call, false, object([("ok", false.into()), ("retryable", retryable.into()), ("error", error.into())]))
+    }
+
+    /// The effect of writing that a call may have been executed.
+    pub(super) fn append_in_doubt(&self, call: &ToolCall, retryable: bool, error: String) -> EffectKind {
+        let (ok, in_doubt) = (Value::from(false), Value::from(true));
+        let fields = [("ok", ok), ("retryable", retryable.into()), ("in_doubt", in_doubt), ("error", error.into())];
+        self.append_result(call, false, object(fields))
     }
 
     fn append_stop(&self, status: Status, explanation: Map<String, Value>) -> EffectKind {

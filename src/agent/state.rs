@@ -90,10 +90,13 @@ impl AgentState {
         self.seen_calls.push(identity);
     }
 
-    /// The state with its counters left out: what a checkpoint holds when `saved_guards` is off.
+    /// What a checkpoint of this state holds: all of it, or with `saved_guards` off everything but the counters.
     #[must_use]
-    pub fn without_counters(&self) -> AgentState {
-        AgentState {
+    pub fn as_saved(self: &Arc<AgentState>, saved_guards: bool) -> Arc<AgentState> {
+        if saved_guards {
+            return self.clone();
+        }
+        Arc::new(AgentState {
             input_tokens: 0,
             output_tokens: 0,
             cost: PicoUsd(0),
@@ -103,8 +106,8 @@ impl AgentState {
             fingerprints: BTreeSet::new(),
             stale_steps: 0,
             replans: 0,
-            ..self.clone()
-        }
+            ..(**self).clone()
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use crate::agent::money::{PicoUsd, number};
 use crate::agent::protocol::ToolCall;
 use crate::agent::state::{ApprovalStatus, Status};
 use crate::agent::text::preview;
-use crate::json::{Fields, ReadError, decimal, parse, wrong};
+use crate::json::{Fields, ReadError, parse, wrong};
 
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -574,9 +574,4 @@ pub fn read_log(text: &str) -> Result<(Vec<Record>, Option<String>), ReadError> 
         }
     }
     Ok((records, None))
-}
-
-/// Milliseconds from a JSON number of seconds.
-pub fn milliseconds(value: &Value) -> Option<u64> {
-    decimal(value)?.scaled(3)
 }

@@ -11,7 +11,7 @@ use super::store::{Durable, FoundSnapshot};
 use crate::agent::Agent;
 use crate::agent::config::Config;
 use crate::agent::machine::ResumeNote;
-use crate::agent::run::{Divergence, ModelStage, Run, ToolStage, Turn};
+use crate::agent::run::{Divergence, Run, ToolStage, Turn};
 use crate::agent::state::{AgentState, Status};
 
 /// Why a run cannot be resumed as it is.
@@ -67,10 +67,7 @@ pub fn recover(config: Arc<Config>, durable: &Durable, now_ms: u64) -> Result<Ag
     if base.is_none() && durable.records.is_empty() {
         return Err(RecoveryError::Nothing);
     }
-    let (mut run, replayed) = rebuild(&config, base, &durable.records)?;
-    if !config.policies.durable_approvals {
-        forget_approvals(&mut run);
-    }
+    let (run, replayed) = rebuild(&config, base, &durable.records)?;
     let is_last = run.history.resumes >= config.limits.max_resumes;
     // What only has to be written down is written down: an answer that is there, figures that a guard has recorded.
     let is_decided = run.tripped.is_some() || run.state.status == Status::Done;
@@ -111,6 +108,9 @@ fn rebuild(config: &Config, base: Option<&Arc<AgentState>>, records: &[Arc<Recor
         }
         run.apply(record, config).map_err(|divergence| RecoveryError::Diverged { index, divergence })?;
         replayed += 1;
+    }
+    if !config.policies.durable_approvals {
+        forget_approvals(&mut run);
     }
     Ok((run, replayed))
 }
@@ -157,25 +157,12 @@ pub fn run_at(config: &Config, records: &[Arc<Record>], count: usize) -> Result<
             snapshots.truncate(generation);
             let base = generation.checked_sub(1).and_then(|place| snapshots.get(place));
             (run, _) = rebuild(config, base, &records[..index])?;
-            if !policies.durable_approvals {
-                forget_approvals(&mut run);
-            }
         }
         let step = run.state.step;
         run.apply(record, config).map_err(|divergence| RecoveryError::Diverged { index, divergence })?;
         if run.state.step > step {
-            let state = if policies.saved_guards { run.state.clone() } else { Arc::new(run.state.without_counters()) };
-            snapshots.push(state);
+            snapshots.push(run.state.as_saved(policies.saved_guards));
         }
     }
     Ok(run)
-}
-
-/// True if an intent of the run has no result.
-pub fn is_in_doubt(run: &Run) -> bool {
-    match &run.turn {
-        Turn::Ready => false,
-        Turn::Model(turn) => matches!(turn.stage, ModelStage::InFlight | ModelStage::InDoubt),
-        Turn::Tools(turn) => matches!(turn.stage, ToolStage::InFlight | ToolStage::LookingUp | ToolStage::InDoubt),
-    }
 }

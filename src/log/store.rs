@@ -96,6 +96,11 @@ pub trait Store {
 
     /// All that is there.
     fn read(&self) -> Durable;
+
+    /// The snapshots alone, the newest first, for who does not need the log.
+    fn snapshots(&self) -> Vec<FoundSnapshot> {
+        self.read().snapshots
+    }
 }
 
 /// Storage in memory, for tests and for the search. It survives the agent's crash, as the value is the driver's.

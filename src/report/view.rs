@@ -22,7 +22,7 @@ use crate::lab::world::World;
 use crate::log::checkpoint;
 use crate::log::record::{Record, RecordBody};
 use crate::log::recovery::run_at;
-use crate::log::store::{Durable, FoundSnapshot};
+use crate::log::store::FoundSnapshot;
 
 /// Where an effect takes place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -395,9 +395,9 @@ pub struct HostFacts {
 }
 
 /// The panels as they are now.
-pub fn view(session: &Session, durable: &Durable, epoch: u32, host: HostFacts) -> LabView {
+pub fn view(session: &Session, snapshots: &[FoundSnapshot], epoch: u32, host: HostFacts) -> LabView {
     let run = session.agent().map(|agent| agent.run());
-    let storage = StorageView { warning: host.warning, ..storage_view(session.log(), &durable.snapshots, epoch) };
+    let storage = StorageView { warning: host.warning, ..storage_view(session.log(), snapshots, epoch) };
     assemble(session, session.log(), session.world(), run, storage, session.now_ms())
 }
 

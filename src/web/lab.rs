@@ -10,15 +10,13 @@ use super::local_store::LocalStore;
 use super::runs::read_scenario;
 use super::{lab_error, to_js};
 use crate::agent::protocol::Decision;
-use crate::agent::state::AgentState;
 use crate::json::{Fields, ReadError, count, parse};
 use crate::lab::ledger::Row;
 use crate::lab::mechanisms::Mechanisms;
 use crate::lab::scenario::When;
 use crate::lab::session::{Progress, Session, SessionError, Setup, Tick};
 use crate::log::checkpoint;
-use crate::log::record::Record;
-use crate::log::store::{Durable, MemoryStore, SavedSnapshot, Store, StoreError, Writer};
+use crate::log::store::{MemoryStore, Store, StoreError};
 use crate::report::gaps::gaps_ahead;
 use crate::report::view::{EffectView, HostFacts, effect_in_flight, pretty, record_detail, record_view, view, view_at};
 
@@ -31,6 +29,8 @@ pub struct Lab {
     saved_rows: usize,
     /// Why the world's books could not be saved.
     warning: Option<String>,
+    /// What was wrong with the log when it was last read: at the opening and at a resume, not at every frame.
+    log_damage: Option<String>,
 }
 
 /// Storage in memory or in localStorage.
@@ -52,28 +52,6 @@ impl AnyStore {
             AnyStore::Memory(store) => store,
             AnyStore::Local(store) => store,
         }
-    }
-}
-
-impl Store for AnyStore {
-    fn append(&mut self, writer: Writer, record: &Arc<Record>) -> Result<(), StoreError> {
-        self.inner_mut().append(writer, record)
-    }
-
-    fn save(&mut self, writer: Writer, state: &Arc<AgentState>) -> Result<SavedSnapshot, StoreError> {
-        self.inner_mut().save(writer, state)
-    }
-
-    fn take_over(&mut self) -> Result<u32, StoreError> {
-        self.inner_mut().take_over()
-    }
-
-    fn epoch(&self) -> u32 {
-        self.inner().epoch()
-    }
-
-    fn read(&self) -> Durable {
-        self.inner().read()
     }
 }
 
@@ -107,8 +85,8 @@ impl Lab {
             true => AnyStore::Local(LocalStore::create(&setup.run_id()).map_err(store_error)?),
             false => AnyStore::Memory(MemoryStore::default()),
         };
-        let session = Session::start(setup, &mut store).map_err(session_error)?;
-        let mut lab = Lab { session, store, saved_rows: 0, warning: None };
+        let session = Session::start(setup, store.inner_mut()).map_err(session_error)?;
+        let mut lab = Lab { session, store, saved_rows: 0, warning: None, log_damage: None };
         lab.save_scenario();
         lab.save_session();
         Ok(lab)
@@ -128,14 +106,15 @@ impl Lab {
         let rows = rows.map_err(damaged)?;
         let saved_rows = rows.len();
         let setup = Setup { scenario, mechanisms, seed, interactive: true };
+        let log_damage = damage_of(&store);
         let session = Session::reopen(setup, rows, progress, &store);
-        Ok(Lab { session, store: AnyStore::Local(store), saved_rows, warning: None })
+        Ok(Lab { session, store: AnyStore::Local(store), saved_rows, warning: None, log_damage })
     }
 
     /// Goes half an effect further.
     #[wasm_bindgen(unchecked_return_type = "Tick")]
     pub fn tick(&mut self) -> Result<JsValue, JsValue> {
-        let tick = self.session.tick(&mut self.store);
+        let tick = self.session.tick(self.store.inner_mut());
         self.save_session();
         Ok(to_js(&match tick {
             Tick::Happened { takes_ms } => {
@@ -170,14 +149,15 @@ impl Lab {
     /// Kills the agent at once.
     #[wasm_bindgen]
     pub fn crash(&mut self) {
-        self.session.crash(&mut self.store);
+        self.session.crash(self.store.inner_mut());
         self.save_session();
     }
 
     /// A new agent takes the run over, from what is in storage.
     #[wasm_bindgen]
     pub fn resume(&mut self) -> Result<(), JsValue> {
-        self.session.resume(&mut self.store).map_err(session_error)?;
+        self.session.resume(self.store.inner_mut()).map_err(session_error)?;
+        self.log_damage = damage_of(self.store.inner());
         self.save_session();
         Ok(())
     }
@@ -200,17 +180,16 @@ impl Lab {
     /// The gaps ahead at which a crash can be armed.
     #[wasm_bindgen(unchecked_return_type = "Gap[]")]
     pub fn gaps(&self) -> Result<JsValue, JsValue> {
-        let copy = MemoryStore::copy_of(&self.store.read(), self.store.epoch());
+        let copy = MemoryStore::copy_of(&self.store.inner().read(), self.store.inner().epoch());
         Ok(to_js(&gaps_ahead(&self.session, &copy))?)
     }
 
     /// The panels as they are now.
     #[wasm_bindgen(unchecked_return_type = "LabView")]
     pub fn view(&self) -> Result<JsValue, JsValue> {
-        let durable = self.store.read();
-        let damage = durable.log_damage.as_ref().map(|damage| damage.message.clone());
-        let host = HostFacts { warning: self.warning.clone().or(damage) };
-        Ok(to_js(&view(&self.session, &durable, self.store.epoch(), host))?)
+        let store = self.store.inner();
+        let host = HostFacts { warning: self.warning.clone().or_else(|| self.log_damage.clone()) };
+        Ok(to_js(&view(&self.session, &store.snapshots(), store.epoch(), host))?)
     }
 
     /// The panels as they were right after a record. Changes nothing.
@@ -245,7 +224,7 @@ impl Lab {
     /// The newest checkpoint as indented JSON text; empty before the first.
     #[wasm_bindgen]
     pub fn checkpoint_json(&self) -> String {
-        let snapshots = self.store.read().snapshots;
+        let snapshots = self.store.inner().snapshots();
         let newest = snapshots.iter().find_map(|found| found.state.as_ref().ok());
         newest.map_or(String::new(), |state| pretty(&checkpoint::to_json(state)) + "\n")
     }
@@ -276,6 +255,10 @@ impl Lab {
             Err(error) => self.warning = Some(unsaved(&error)),
         }
     }
+}
+
+fn damage_of(store: &dyn Store) -> Option<String> {
+    store.read().log_damage.map(|damage| damage.message)
 }
 
 fn unsaved(error: &StoreError) -> String {

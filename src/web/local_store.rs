@@ -155,10 +155,8 @@ impl Store for LocalStore {
         }
         durable
     }
-}
 
-impl LocalStore {
-    /// What is in the two slots, the newest first.
+    /// What is in the two slots.
     fn snapshots(&self) -> Vec<FoundSnapshot> {
         let mut found: Vec<FoundSnapshot> =
             ["checkpoint/a", "checkpoint/b"].iter().filter_map(|slot| self.get(slot)).map(|text| unseal(&text)).collect();
