@@ -223,7 +223,8 @@ fn within_budget(evidence: &Evidence) -> Result<String, String> {
     if billed <= limit { Ok(figures) } else { Err(figures) }
 }
 
-/// A refund is told by its number. A run that was handed over has told nothing yet; the person who took it over will.
+/// A refund is told by its number. A charge that was refunded twice is told by one of them: the second refund is another invariant's
+/// matter. A run that was handed over has told nothing yet; the person who took it over will.
 fn told_the_truth(evidence: &Evidence) -> Result<String, String> {
     let mail = evidence.world.rows().iter().find_map(|row| match &row.entry {
         Entry::Mail { text, .. } => Some(text),
@@ -234,9 +235,9 @@ fn told_the_truth(evidence: &Evidence) -> Result<String, String> {
     };
     let mut refunds = 0;
     for row in evidence.world.rows() {
-        if let Entry::Refund { refund_id, .. } = &row.entry {
+        if let Entry::Refund { refund_id, charge_id, .. } = &row.entry {
             refunds += 1;
-            if !text.contains(&**refund_id) {
+            if !evidence.world.refund_ids_of(charge_id).any(|id| text.contains(&**id)) {
                 return Err(format!("there is a refund {refund_id}, and the answer does not tell of it"));
             }
         }

@@ -29,7 +29,8 @@ enum Condition {
     Start,
     /// The newest observation is of this kind.
     After {
-        tool: String,
+        /// Only of this tool.
+        tool: Option<String>,
         outcome: ObservedOutcome,
         /// Only the n-th of this kind.
         nth: Option<u32>,
@@ -87,11 +88,12 @@ fn read_condition(from: &Fields, tools: &[ToolSpec]) -> Result<Condition, ReadEr
     if from.optional("start", Fields::boolean)?.unwrap_or(false) {
         return Ok(Condition::Start);
     }
-    if from.maybe("after").is_none() {
-        return Err(ReadError::new(&from.path("after"), "a condition needs either `start`: true or `after`: a tool"));
+    let tool = from.optional("after", Fields::text)?;
+    let outcome = from.optional("outcome", Fields::text)?;
+    if tool.is_none() && outcome.is_none() {
+        return Err(ReadError::new(&from.path("after"), "a condition needs `start`: true, `after`: a tool, or an `outcome`"));
     }
-    let tool = from.text("after")?;
-    let outcome = match from.optional("outcome", Fields::text)?.unwrap_or("any") {
+    let outcome = match outcome.unwrap_or("any") {
         "ok" => ObservedOutcome::Ok,
         "error" => ObservedOutcome::Error,
         "denied" => ObservedOutcome::Denied,
@@ -100,12 +102,13 @@ fn read_condition(from: &Fields, tools: &[ToolSpec]) -> Result<Condition, ReadEr
         _ => return Err(wrong(&from.path("outcome"), "ok, error, denied, expired or any", from.value("outcome")?)),
     };
     // An unknown tool's failure can be waited for; its success cannot.
-    if outcome == ObservedOutcome::Ok && tools.iter().all(|known| known.name != tool) {
+    let is_known = tool.is_none_or(|tool| tools.iter().any(|known| known.name == tool));
+    if outcome == ObservedOutcome::Ok && !is_known {
         let names: Vec<&str> = tools.iter().map(|known| known.name.as_str()).collect();
         return Err(wrong(&from.path("after"), &format!("a tool ({})", names.join(", ")), from.value("after")?));
     }
     Ok(Condition::After {
-        tool: tool.to_string(),
+        tool: tool.map(str::to_string),
         outcome,
         nth: from.optional("nth", Fields::small_count)?,
         replan: from.optional("replan", Fields::boolean)?,
@@ -143,7 +146,8 @@ impl Condition {
             Condition::After { tool, outcome, nth, replan, contains } => (tool, *outcome, nth, replan, contains),
         };
         let is_of_kind = |observation: &&Observation| {
-            observation.tool == tool && (outcome == ObservedOutcome::Any || observation.outcome == outcome)
+            tool.as_ref().is_none_or(|tool| observation.tool == tool)
+                && (outcome == ObservedOutcome::Any || observation.outcome == outcome)
         };
         let Some(newest) = observations.last().filter(is_of_kind) else {
             return false;

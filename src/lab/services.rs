@@ -124,9 +124,14 @@ fn invoice(world: &World, invoice_id: &str) -> Done {
     let version = world.invoice_version(invoice_id);
     if let Some(charges) = invoice.get_mut("charges").and_then(Value::as_array_mut) {
         for charge in charges {
-            let refunded: u64 = world.refunds_of(charge["charge_id"].as_str().unwrap_or_default()).map(|(cents, _)| cents).sum();
+            let charge_id = charge["charge_id"].as_str().unwrap_or_default();
+            let refunded: u64 = world.refunds_of(charge_id).map(|(cents, _)| cents).sum();
+            let refunds: Vec<Value> = world.refund_ids_of(charge_id).map(|id| Value::from(&**id)).collect();
             if let Some(fields) = charge.as_object_mut() {
                 fields.insert("refunded".to_string(), cents_number(refunded));
+                if !refunds.is_empty() {
+                    fields.insert("refunds".to_string(), refunds.into());
+                }
             }
         }
     }

@@ -416,6 +416,14 @@ impl World {
         })
     }
 
+    /// The numbers of a charge's refunds.
+    pub fn refund_ids_of<'a>(&'a self, charge: &'a str) -> impl Iterator<Item = &'a Arc<str>> {
+        self.rows.iter().filter_map(move |row| match &row.entry {
+            Entry::Refund { refund_id, charge_id, .. } if **charge_id == *charge => Some(refund_id),
+            _ => None,
+        })
+    }
+
     /// How many refunds there are.
     pub fn refund_count(&self) -> usize {
         self.rows.iter().filter(|row| matches!(row.entry, Entry::Refund { .. })).count()
