@@ -2,7 +2,6 @@
 //!
 //! The same functions serve the tests, the page and the search.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::ledger::Entry;
@@ -132,14 +131,14 @@ fn refunds<'a>(evidence: &'a Evidence) -> impl Iterator<Item = (&'a Arc<str>, u6
 }
 
 fn refunded_once(evidence: &Evidence) -> Result<String, String> {
-    let mut counts: BTreeMap<&Arc<str>, u32> = BTreeMap::new();
-    for (charge_id, _, _) in refunds(evidence) {
-        *counts.entry(charge_id).or_default() += 1;
+    let charges: Vec<&Arc<str>> = refunds(evidence).map(|(charge_id, _, _)| charge_id).collect();
+    for charge_id in &charges {
+        let count = charges.iter().filter(|other| *other == charge_id).count();
+        if count > 1 {
+            return Err(format!("{charge_id} was refunded {count} times"));
+        }
     }
-    match counts.iter().find(|(_, count)| **count > 1) {
-        Some((charge_id, count)) => Err(format!("{charge_id} was refunded {count} times")),
-        None => Ok(format!("{} refunded", plural(counts.len(), "charge"))),
-    }
+    Ok(format!("{} refunded", plural(charges.len(), "charge")))
 }
 
 fn refund_within_charge(evidence: &Evidence) -> Result<String, String> {
@@ -159,28 +158,30 @@ fn refund_within_charge(evidence: &Evidence) -> Result<String, String> {
 
 /// Each execution of an irreversible tool uses up one approval by a person of exactly its arguments.
 fn approved_exactly(evidence: &Evidence) -> Result<String, String> {
-    let mut approvals: BTreeMap<(&str, String), u32> = BTreeMap::new();
-    let mut questions: BTreeMap<&str, (&str, String)> = BTreeMap::new();
-    let mut actions: BTreeSet<&Arc<str>> = BTreeSet::new();
+    let mut unused: Vec<(&str, String)> = Vec::new();
+    let mut questions: Vec<(&Arc<str>, &str, String)> = Vec::new();
+    let mut actions: Vec<&Arc<str>> = Vec::new();
     for row in evidence.world.rows() {
         match &row.entry {
             Entry::Question { key, tool, args } => {
-                questions.insert(key, (tool, canonical(args)));
+                questions.push((key, tool, canonical(args)));
             }
             Entry::Decision { key, status: ApprovalStatus::Approved, approver, .. } if approver.starts_with("human:") => {
-                if let Some((tool, args)) = questions.get(&**key) {
-                    *approvals.entry((tool, args.clone())).or_default() += 1;
+                if let Some((_, tool, args)) = questions.iter().rev().find(|(asked, _, _)| *asked == key) {
+                    unused.push((tool, args.clone()));
                 }
             }
             // The same key again is the same action: whether it happened twice is judged by the refunds.
             Entry::Request { tool, args, key, result: Some(_), .. }
-                if is_irreversible(evidence.config, tool) && actions.insert(key) =>
+                if is_irreversible(evidence.config, tool) && !actions.contains(&key) =>
             {
-                let approved = approvals.entry((tool, args.to_string())).or_default();
-                if *approved == 0 {
-                    return Err(format!("{tool} ran with {args}, and no person had approved that"));
+                actions.push(key);
+                match unused.iter().position(|(approved, with)| **approved == **tool && **with == **args) {
+                    Some(place) => {
+                        unused.swap_remove(place);
+                    }
+                    None => return Err(format!("{tool} ran with {args}, and no person had approved that")),
                 }
-                *approved -= 1;
             }
             _ => {}
         }

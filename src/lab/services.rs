@@ -100,17 +100,22 @@ pub fn perform(world: &World, tool: &str, args: &Value, key: &Arc<str>, expected
 
 /// Articles by how many of the query's words they contain.
 fn search(world: &World, query: &str) -> Value {
-    let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
-    let mut hits: Vec<(usize, Value)> = Vec::new();
-    for article in &world.data().articles {
-        let content = article.to_string().to_lowercase();
-        let score = words.iter().filter(|word| content.contains(word.as_str())).count();
-        if score > 0 {
-            hits.push((score, object([("article_id", article["article_id"].clone()), ("title", article["title"].clone())])));
-        }
-    }
-    hits.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-    object([("hits", hits.into_iter().take(5).map(|(_, hit)| hit).collect())])
+    let articles = &world.data().articles;
+    let words: Vec<String> = query.split_whitespace().map(str::to_ascii_lowercase).collect();
+    let score = |article: &Value| {
+        let content = article.to_string().to_ascii_lowercase();
+        words.iter().filter(|word| content.contains(word.as_str())).count()
+    };
+    // Misses first: the place in the list decides between equals.
+    let mut ranked: Vec<(usize, usize)> =
+        articles.iter().enumerate().map(|(place, article)| (words.len() - score(article), place)).collect();
+    ranked.retain(|(misses, _)| *misses < words.len());
+    ranked.sort_unstable();
+    let hit = |(_, place): &(usize, usize)| {
+        let article = &articles[*place];
+        object([("article_id", article["article_id"].clone()), ("title", article["title"].clone())])
+    };
+    object([("hits", ranked.iter().take(5).map(hit).collect())])
 }
 
 fn found(list: &[Value], id_field: &str, id: &str, what: &str) -> Done {

@@ -3,7 +3,6 @@
 //! One effect takes two ticks. The first lets it happen, the second brings its answer to the agent, which at once says what it
 //! wants next. Between the two, and before the first, are the instants at which a crash makes a difference.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -38,7 +37,7 @@ pub struct Session {
     progress: Progress,
     armed: Option<(u64, When)>,
     injected: Option<FaultKind>,
-    breaches: BTreeMap<&'static str, Breach>,
+    breaches: Vec<Breach>,
 }
 
 /// What has to survive a closed page beside log, checkpoint and the world's books.
@@ -197,7 +196,7 @@ impl Session {
             progress: Progress { spots_met: pad(progress.spots_met, scenario.crashes.len()), ..progress },
             armed: None,
             injected: None,
-            breaches: BTreeMap::new(),
+            breaches: Vec::new(),
             scenario: setup.scenario,
         };
         session.judge();
@@ -483,7 +482,9 @@ impl Session {
     fn judge(&mut self) {
         let place = self.log.len().checked_sub(1);
         for breach in invariants::breaches(&self.evidence()) {
-            self.breaches.entry(breach.id).or_insert(Breach { record: place, ..breach });
+            if self.breach(breach.id).is_none() {
+                self.breaches.push(Breach { record: place, ..breach });
+            }
         }
     }
 
@@ -498,9 +499,14 @@ impl Session {
         }
     }
 
-    /// Invariants that broke, by id, with the record at which they did.
-    pub fn breaches(&self) -> &BTreeMap<&'static str, Breach> {
+    /// Invariants that broke, in the order in which they did, with the record at which it was seen.
+    pub fn breaches(&self) -> &[Breach] {
         &self.breaches
+    }
+
+    /// How an invariant broke, if it did.
+    pub fn breach(&self, id: &str) -> Option<&Breach> {
+        self.breaches.iter().find(|breach| breach.id == id)
     }
 
     /// The agent; `None` after a crash.

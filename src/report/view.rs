@@ -679,7 +679,7 @@ fn invariant_views(
     let evidence = Evidence { scenario: session.scenario(), config: session.config(), world, log, run };
     let mut views = Vec::new();
     for invariant in &INVARIANTS {
-        let breach = session.breaches().get(invariant.id).filter(|breach| breach.record.is_none_or(|record| record < log.len()));
+        let breach = session.breach(invariant.id).filter(|breach| breach.record.is_none_or(|record| record < log.len()));
         let judged = (invariant.judge)(&evidence);
         let (verdict, explanation) = match (breach, judged) {
             (Some(breach), _) => ("broken", breach.explanation.clone()),

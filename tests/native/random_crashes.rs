@@ -70,7 +70,7 @@ fn run(scenario: &Arc<Scenario>, seed: u64) -> (Status, usize, bool) {
             session.inject(kind);
         }
         let tick = session.tick(&mut store);
-        let broken: Vec<_> = session.breaches().values().filter(|breach| !is_excused(&session, breach)).collect();
+        let broken: Vec<_> = session.breaches().iter().filter(|breach| !is_excused(&session, breach)).collect();
         assert!(broken.is_empty(), "seed {seed}: {broken:?}\n{}", schedule.join("\n"));
         match tick {
             Tick::Crashed { .. } => {
