@@ -34,4 +34,4 @@ fmt: ## format everything
 	@node scripts/lint.mjs --fix
 
 clean: ## remove what was built, but not what was installed
-	@rm -rf dist www/pkg target
+	@rm -rf dist www/pkg www/study target

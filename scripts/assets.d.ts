@@ -2,6 +2,16 @@
 
 declare module '*.css';
 
+declare module '*.json' {
+  const text: string;
+  export default text;
+}
+
+/** The scenarios of src/lab/shipped.rs; `load` gives the JSON text. */
+declare module 'scenarios:catalogue' {
+  export const catalogue: { id: string; title: string; load: () => Promise<string> }[];
+}
+
 declare module '*.md' {
   const text: string;
   export default text;

@@ -9,6 +9,7 @@
  * @typedef {import('./pkg/crashlab.js').Tick} Tick
  * @typedef {SavedRun & { elsewhere: boolean }} Offer  `elsewhere`: its agent is alive in another tab.
  */
+import { catalogue } from 'scenarios:catalogue';
 import init, * as lab from './pkg/crashlab.js';
 import { Writer, written } from './writer.js';
 
@@ -27,8 +28,8 @@ const LONGEST_WAIT_MS = 6000;
 const FRAME_BUDGET_MS = 8;
 
 export class Engine {
-  /** @type {import('./pkg/crashlab.js').ScenarioInfo[]} */
-  scenarios = [];
+  /** What can be chosen, without the documents. */
+  scenarios = catalogue.map(({ id, title }) => ({ id, title }));
   /** @type {import('./pkg/crashlab.js').MechanismInfo[]} */
   mechanisms = [];
   /** @type {LabView | null} */
@@ -76,8 +77,22 @@ export class Engine {
 
   async load() {
     await init();
-    this.scenarios = lab.scenarios();
     this.mechanisms = lab.mechanisms();
+  }
+
+  /**
+   * A scenario that can be chosen, with its document.
+   * @param {string} id
+   */
+  async scenario(id) {
+    const found = catalogue.find((one) => one.id === id);
+    if (!found) throw new Error(`There is no scenario “${id}”.`);
+    return lab.read_scenario(await found.load());
+  }
+
+  /** What the present run is about. */
+  get about() {
+    return this.#lab?.scenario() ?? null;
   }
 
   /** A sentence, if this browser cannot keep runs. */

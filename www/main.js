@@ -56,7 +56,7 @@ try {
 }
 
 function draw() {
-  if (engine.scenarios.length === 0 || !engine.view) return;
+  if (!engine.view) return;
   if (root.firstElementChild?.matches('.loading')) root.replaceChildren();
   keepQuiet(jumps());
   if (drawn.follows !== reader.follows) trace.follow();
@@ -80,7 +80,7 @@ function jumps() {
 function top() {
   const props = {
     scenarios: engine.scenarios,
-    scenario: reader.scenario,
+    scenario: reader.about?.id ?? '',
     shared: reader.shared,
     exportable: engine.records.length > 0,
     onScenario: (/** @type {string} */ id) => reader.chooseScenario(id),
@@ -127,7 +127,7 @@ function columns(shown, present) {
   return html`<main class="columns" data-tab=${reader.tab}>
     <section class="column about" aria-label="Scenario">
       <div class="text" tabindex="0" role="group" aria-label="Scenario and mechanisms">
-        ${scenario(engine.scenarios.find(({ id }) => id === reader.scenario))}
+        ${scenario(reader.about)}
         ${mechanisms({
           all: engine.mechanisms,
           off: reader.off,

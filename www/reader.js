@@ -11,7 +11,8 @@ import * as link from './link.js';
 import * as store from './store.js';
 
 export class Reader {
-  scenario = '';
+  /** @type {import('./pkg/crashlab.js').ScenarioInfo | null} What the chosen scenario is about. */
+  about = null;
   /** The mechanisms that are switched off for the next run. */
   off = new Set(/** @type {string[]} */ ([]));
   /** The run was found in storage, not driven here. */
@@ -49,6 +50,7 @@ export class Reader {
   #announced = '';
   #nextNotice = 0;
   #draw;
+  #choice = 0;
 
   /** @param {() => void} draw */
   constructor(draw) {
@@ -76,10 +78,14 @@ export class Reader {
     this.#seed = linked ? wanted.seed : null;
     this.off = new Set(linked ? wanted.off : preferences.off);
     const chosen = linked ? wanted.scenario : preferences.scenario;
-    this.scenario = chosen !== null && known(chosen) ? chosen : (engine.scenarios[0]?.id ?? '');
 
     const last = linked ? null : preferences.last_run;
-    if (last === null || !(await this.#isFree(last)) || !this.look(last)) this.#prepare();
+    if (last === null || !(await this.#isFree(last)) || !this.look(last)) {
+      this.about = await engine.scenario(
+        chosen !== null && known(chosen) ? chosen : engine.scenarios[0].id,
+      );
+      this.#prepare();
+    }
     if (!engine.view) throw new Error(this.notices.at(-1)?.text ?? 'There is no scenario.');
     const warning = engine.storageWarning;
     if (warning) this.complain(`${warning} Runs are kept in this page only, and are gone with it.`);
@@ -196,8 +202,16 @@ export class Reader {
   // --- Choosing ----------------------------------------------------------------------------------------------------------------
 
   /** @param {string} id */
-  chooseScenario(id) {
-    this.scenario = id;
+  async chooseScenario(id) {
+    const choice = ++this.#choice;
+    try {
+      const about = await this.engine.scenario(id);
+      // Who chooses another one meanwhile wants that one.
+      if (choice !== this.#choice) return;
+      this.about = about;
+    } catch (error) {
+      return this.complain(error);
+    }
     this.#seed = null;
     store.save({ scenario: id, last_run: null });
     this.#prepare();
@@ -232,11 +246,11 @@ export class Reader {
     this.armed = null;
     this.#lookNowhere();
     this.follows++;
-    const info = engine.scenarios.find(({ id }) => id === this.scenario);
-    if (!info) return;
+    const { about } = this;
+    if (!about) return;
     const mechanisms = Object.fromEntries([...this.off].map((id) => [id, false]));
     const seed = this.#seed === null ? {} : { seed: this.#seed };
-    this.attempt(() => engine.prepare({ scenario: info.json, mechanisms, ...seed }));
+    this.attempt(() => engine.prepare({ scenario: about.json, mechanisms, ...seed }));
   }
 
   // --- Runs of before ----------------------------------------------------------------------------------------------------------
@@ -251,7 +265,8 @@ export class Reader {
     this.#lookNowhere();
     if (!this.attempt(() => engine.open(run_id)) || !engine.view) return false;
     this.found = engine.view.phase === 'crashed';
-    this.scenario = engine.view.scenario_id;
+    this.about = engine.about;
+    this.#choice++;
     this.off = new Set(engine.view.mechanisms.filter(({ on }) => !on).map(({ id }) => id));
     this.follows++;
     void this.#offer();
@@ -337,7 +352,7 @@ export class Reader {
 
   async share() {
     const seed = this.engine.view?.seed ?? null;
-    const address = link.write({ scenario: this.scenario, off: [...this.off], seed });
+    const address = link.write({ scenario: this.about?.id ?? '', off: [...this.off], seed });
     try {
       await navigator.clipboard.writeText(address);
       this.shared = true;

@@ -10,5 +10,11 @@ export const shared = {
   write: false,
   metafile: true,
   target: ['chrome123', 'firefox126', 'safari17.5'],
-  loader: { '.md': 'text', '.txt': 'text', '.svg': 'dataurl', '.woff2': 'dataurl' },
+  loader: {
+    '.json': 'text',
+    '.md': 'text',
+    '.txt': 'text',
+    '.svg': 'dataurl',
+    '.woff2': 'dataurl',
+  },
 };

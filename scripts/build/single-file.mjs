@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import { appendToHead, withoutTags } from './html.mjs';
 import { localUrls } from './local-urls.mjs';
 import { shared } from './options.mjs';
+import { scenarioCatalogue } from './scenarios.mjs';
 
 /**
  * The page as one HTML file that works from disk without a network. The wasm is a data URL and the worker a blob, because a page
@@ -33,7 +34,7 @@ export async function singleFile(esbuild, html, references) {
   };
   const bundled = references.filter(({ path }) => /\.(m?js|css)$/.test(path));
   const entryPoints = bundled.map(({ path }) => path);
-  const plugins = [localUrls(replace)];
+  const plugins = [scenarioCatalogue(), localUrls(replace)];
   const { outputFiles } = await esbuild.build({ ...options, entryPoints, plugins });
   const textOf = (extension) =>
     outputFiles

@@ -5,6 +5,7 @@ import { root } from '../lib/paths.mjs';
 import { fillIn } from './html.mjs';
 import { localUrls } from './local-urls.mjs';
 import { shared } from './options.mjs';
+import { scenarioCatalogue } from './scenarios.mjs';
 
 const options = {
   ...shared,
@@ -38,7 +39,7 @@ export function siteOptions(esbuild, entryPoints, emitted, watched) {
       return url(await emitAsset(emitted, path));
     },
   };
-  return { ...options, entryPoints, plugins: [localUrls(replace, watched)] };
+  return { ...options, entryPoints, plugins: [scenarioCatalogue(), localUrls(replace, watched)] };
 }
 
 function url(name) {

@@ -7,17 +7,26 @@ import { capture, show } from '../lib/process.mjs';
 
 const stamp = join(www, 'pkg', '.stamp');
 
+/** Two modules of one crate: the playground, small, and what is computed on demand, fast. */
+const modules = [
+  { feature: 'lab', folder: 'www/pkg', profile: ['--release'] },
+  { feature: 'study', folder: 'www/study', profile: ['--profile', 'study'] },
+];
+
 /**
- * Builds www/pkg from the crate. cargo knows by itself what changed, but wasm-bindgen and wasm-opt would run every time, so the
+ * Builds www/pkg and www/study from the crate. cargo knows by itself what changed, but wasm-bindgen and wasm-opt would run every time, so the
  * stamp keeps the hash of everything that the output depends on. It is written last: a build that was cut short is done again.
  */
 export async function buildWasm() {
   const inputs = await hashOfInputs();
   if ((await readFile(stamp, 'utf8').catch(() => '')) === inputs) return 'unchanged';
   await rm(stamp, { force: true });
-  const args = ['build', '--release', '--target', 'web', '--out-dir', 'www/pkg', '--no-pack'];
-  const code = await show('wasm-pack', ['--quiet', ...args]);
-  if (code !== 0) throw new Problem('The wasm build failed, for the reason that stands above.');
+  for (const { feature, folder, profile } of modules) {
+    const args = ['build', ...profile, '--target', 'web', '--out-dir', folder, '--no-pack'];
+    const features = ['--', '--no-default-features', '--features', feature];
+    const code = await show('wasm-pack', ['--quiet', ...args, ...features]);
+    if (code !== 0) throw new Problem('The wasm build failed, for the reason that stands above.');
+  }
   await writeFile(stamp, inputs);
 }
 

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use wasm_bindgen::prelude::*;
 
 use super::local_store::LocalStore;
-use super::runs::read_scenario;
-use super::{lab_error, to_js};
+use super::runs::scenario_info;
+use super::{lab_error, scenario_of, to_js};
 use crate::agent::protocol::Decision;
 use crate::json::{Fields, ReadError, count, parse};
 use crate::lab::ledger::Row;
@@ -73,7 +73,7 @@ impl Lab {
     #[wasm_bindgen]
     pub fn start(#[wasm_bindgen(unchecked_param_type = "LabOptions")] options: JsValue) -> Result<Lab, JsValue> {
         let options = Options::of(&options)?;
-        let scenario = read_scenario(&options.scenario)?;
+        let scenario = scenario_of(&options.scenario)?;
         let seed = match &options.seed {
             Some(text) => text
                 .parse()
@@ -97,7 +97,7 @@ impl Lab {
     pub fn open(run_id: &str) -> Result<Lab, JsValue> {
         let store = LocalStore::open(run_id).map_err(store_error)?;
         let missing = || lab_error("not_found", &format!("there is no run `{run_id}` in this browser"));
-        let scenario = read_scenario(&store.get("scenario").ok_or_else(missing)?)?;
+        let scenario = scenario_of(&store.get("scenario").ok_or_else(missing)?)?;
         let text = store.get("session").ok_or_else(missing)?;
         let damaged =
             |error: ReadError| lab_error("damaged", &format!("what is stored about run `{run_id}` cannot be read: {error}"));
@@ -213,6 +213,12 @@ impl Lab {
     pub fn record(&self, index: usize) -> Result<JsValue, JsValue> {
         let detail = record_detail(&self.session, index);
         Ok(to_js(&detail.ok_or_else(|| lab_error("not_found", &format!("there is no record {index}")))?)?)
+    }
+
+    /// What this run is about.
+    #[wasm_bindgen(unchecked_return_type = "ScenarioInfo")]
+    pub fn scenario(&self) -> Result<JsValue, JsValue> {
+        scenario_info(self.session.scenario())
     }
 
     /// The log as JSON Lines.

@@ -3,16 +3,29 @@
 //! Bindings delegate. Values cross as plain objects whose types stand in `types.ts`; JSON that has to keep its numbers exact crosses
 //! as text. JavaScript is never called while the lab is borrowed.
 
+#[cfg(feature = "lab")]
 mod lab;
+#[cfg(feature = "lab")]
 mod local_store;
+#[cfg(feature = "lab")]
 mod runs;
+#[cfg(feature = "study")]
+mod study;
 
+#[cfg(feature = "lab")]
 pub use lab::Lab;
+#[cfg(feature = "lab")]
 pub use local_store::LocalStore;
-pub use runs::{forget_run, mechanisms, saved_runs, scenarios, storage_warning};
+#[cfg(feature = "lab")]
+pub use runs::{forget_run, mechanisms, read_scenario, saved_runs, storage_warning};
 
+use std::sync::Arc;
+
+#[cfg(feature = "lab")]
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
+
+use crate::lab::scenario::Scenario;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &'static str = include_str!("types.ts");
@@ -24,6 +37,7 @@ pub fn version() -> String {
 }
 
 /// A value as plain JavaScript objects.
+#[cfg(feature = "lab")]
 pub(crate) fn to_js(value: &impl Serialize) -> Result<JsValue, JsError> {
     value.serialize(&serde_wasm_bindgen::Serializer::json_compatible()).map_err(JsError::from)
 }
@@ -34,4 +48,9 @@ pub(crate) fn lab_error(code: &str, message: &str) -> JsValue {
     // Setting a property of a fresh object cannot fail.
     let _ = js_sys::Reflect::set(&error, &"code".into(), &code.into());
     error.into()
+}
+
+/// A scenario from its JSON text.
+pub(crate) fn scenario_of(json: &str) -> Result<Arc<Scenario>, JsValue> {
+    Scenario::from_json(json).map(Arc::new).map_err(|error| lab_error("bad_scenario", &error.to_string()))
 }

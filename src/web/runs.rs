@@ -1,26 +1,22 @@
-//! What the page can start from: shipped scenarios, and runs in localStorage.
-
-use std::sync::Arc;
+//! What the page can start from: scenarios, and runs in localStorage.
 
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
-use super::lab_error;
 use super::local_store::{LocalStore, PREFIX, keys, local_storage};
-use super::to_js;
+use super::{lab_error, scenario_of, to_js};
 use crate::json::{Fields, parse};
 use crate::lab::mechanisms::Mechanism;
 use crate::lab::scenario::Scenario;
-use crate::lab::shipped::SHIPPED;
 
 #[derive(Serialize)]
-struct ScenarioInfo {
-    id: String,
-    title: String,
-    summary: String,
-    ticket: String,
-    watch: Vec<String>,
-    json: &'static str,
+struct ScenarioInfo<'a> {
+    id: &'a str,
+    title: &'a str,
+    summary: &'a str,
+    ticket: &'a str,
+    watch: &'a [String],
+    json: &'a str,
 }
 
 #[derive(Serialize)]
@@ -43,22 +39,22 @@ struct SavedRun {
     damage: Option<String>,
 }
 
-/// The scenarios that come with the program.
-#[wasm_bindgen(unchecked_return_type = "ScenarioInfo[]")]
-pub fn scenarios() -> Result<JsValue, JsValue> {
-    let mut list = Vec::new();
-    for (id, json) in SHIPPED {
-        let scenario = Scenario::from_json(json).map_err(|error| lab_error("bad_scenario", &format!("{id}: {error}")))?;
-        list.push(ScenarioInfo {
-            id: scenario.id,
-            title: scenario.title,
-            summary: scenario.summary,
-            ticket: scenario.ticket.to_string(),
-            watch: scenario.watch,
-            json,
-        });
-    }
-    Ok(to_js(&list)?)
+/// What a scenario is about, from its JSON text.
+#[wasm_bindgen(unchecked_return_type = "ScenarioInfo")]
+pub fn read_scenario(json: &str) -> Result<JsValue, JsValue> {
+    scenario_info(&*scenario_of(json)?)
+}
+
+/// A scenario for people.
+pub(crate) fn scenario_info(scenario: &Scenario) -> Result<JsValue, JsValue> {
+    Ok(to_js(&ScenarioInfo {
+        id: &scenario.id,
+        title: &scenario.title,
+        summary: &scenario.summary,
+        ticket: &scenario.ticket,
+        watch: &scenario.watch,
+        json: &scenario.json,
+    })?)
 }
 
 /// The mechanisms that can be switched off.
@@ -79,7 +75,7 @@ pub fn saved_runs() -> Result<JsValue, JsValue> {
     };
     let run_of = |key: &String| key.strip_prefix(PREFIX)?.strip_suffix("/session").map(str::to_string);
     let mut runs: Vec<String> = keys(&storage).iter().filter_map(run_of).collect();
-    runs.sort();
+    runs.sort_unstable();
     Ok(to_js(&runs.iter().map(|run_id| saved_run(run_id)).collect::<Vec<_>>())?)
 }
 
@@ -129,9 +125,4 @@ pub fn storage_warning() -> Option<String> {
         }
         Err(_) => Some("This page's storage is full: a run that is started now is gone with the page.".to_string()),
     }
-}
-
-/// A scenario from its JSON text.
-pub(crate) fn read_scenario(json: &str) -> Result<Arc<Scenario>, JsValue> {
-    Scenario::from_json(json).map(Arc::new).map_err(|error| lab_error("bad_scenario", &error.to_string()))
 }

@@ -1,6 +1,6 @@
 /** How a run of the lab is started. */
 export interface LabOptions {
-  /** The scenario as JSON text (a shipped one: `scenarios()[i].json`). */
+  /** The scenario as JSON text (of a shipped one: the file of its name in `src/lab/scenarios/`). */
   scenario: string;
   /** Mechanisms by id; one that is not named is on. */
   mechanisms?: Record<string, boolean>;
@@ -10,7 +10,7 @@ export interface LabOptions {
   storage: 'local' | 'memory';
 }
 
-/** A shipped scenario. */
+/** What a scenario is about. */
 export interface ScenarioInfo {
   id: string;
   title: string;
@@ -20,6 +20,7 @@ export interface ScenarioInfo {
   ticket: string;
   /** What a learner may try, one sentence each. */
   watch: string[];
+  /** The scenario itself, as JSON text. */
   json: string;
 }
 

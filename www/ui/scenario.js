@@ -2,7 +2,7 @@
 import { html } from 'lit/html.js';
 import './scenario.css';
 
-/** @param {import('../pkg/crashlab.js').ScenarioInfo | undefined} info */
+/** @param {import('../pkg/crashlab.js').ScenarioInfo | null} info */
 export function scenario(info) {
   if (!info) return html`<section class="scenario"></section>`;
   return html`<section class="scenario" aria-labelledby="scenario-title">

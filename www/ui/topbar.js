@@ -6,7 +6,7 @@ import './topbar.css';
 
 /**
  * @typedef {object} Topbar
- * @property {import('../pkg/crashlab.js').ScenarioInfo[]} scenarios
+ * @property {{ id: string, title: string }[]} scenarios
  * @property {string} scenario
  * @property {boolean} shared  The link has just been copied.
  * @property {boolean} exportable
