@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::identity::{is_traceparent, is_tracestate};
 use super::money::{PicoUsd, Prices};
 use super::retry::RetryPolicy;
 use super::tools::ToolSpec;
@@ -38,8 +39,10 @@ pub struct Config {
     pub policies: Policies,
     /// Mechanism to on or off, as recorded in `run_start`.
     pub mechanisms: Arc<Value>,
-    /// The caller's W3C trace context; ignored if it is invalid.
+    /// The caller's W3C `traceparent`; ignored if it is invalid.
     pub traceparent: Option<Arc<str>>,
+    /// The caller's W3C `tracestate`; ignored if it or the `traceparent` is invalid.
+    pub tracestate: Option<Arc<str>>,
 }
 
 /// Limits of a run. Each is checked by a guard before money is spent.
@@ -103,6 +106,17 @@ impl Config {
         put("output_usd_per_million", PicoUsd(self.prices.output.0.saturating_mul(1_000_000)).usd_number());
         put("max_attempts", self.retry.max_attempts.into());
         Value::Object(fields)
+    }
+
+    /// The caller's `traceparent`, if it is valid.
+    pub fn caller(&self) -> Option<&Arc<str>> {
+        self.traceparent.as_ref().filter(|text| is_traceparent(text))
+    }
+
+    /// The caller's `tracestate`, if it goes with a valid `traceparent` and is valid itself.
+    pub fn caller_state(&self) -> Option<&Arc<str>> {
+        self.caller()?;
+        self.tracestate.as_ref().filter(|text| is_tracestate(text))
     }
 
     /// The spec of a tool.

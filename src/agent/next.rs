@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::approval;
 use super::guards;
-use super::identity::{is_traceparent, traceparent};
+use super::identity::traceparent;
 use super::machine::{Agent, Phase, ResumeNote};
 use super::protocol::{EffectKind, ModelRequest, ToolCall};
 use super::run::{Backoff, ModelStage, ToolStage, ToolsTurn, Turn};
@@ -176,7 +176,8 @@ impl Agent {
         EffectKind::CallTool {
             attempt: turn.attempt,
             idempotency_key: self.action(&call),
-            trace_context: self.traceparent(&call, turn.attempt),
+            trace_context: self.traceparent(&call.name, &call, turn.attempt),
+            tracestate: self.config.caller_state().cloned(),
             expected_version: reliance.and_then(|reliance| self.version_read(reliance, &call)),
             call,
         }
@@ -189,7 +190,8 @@ impl Agent {
             call: ToolCall::new(call.id.clone(), lookup, (*lookup_args(&key)).clone()),
             attempt: turn.attempt,
             idempotency_key: key,
-            trace_context: self.traceparent(call, turn.attempt),
+            trace_context: self.traceparent(lookup, call, turn.attempt),
+            tracestate: self.config.caller_state().cloned(),
             expected_version: None,
         }
     }
@@ -246,7 +248,8 @@ impl Agent {
             seed: config.seed,
             mechanisms: config.mechanisms.clone(),
             limits: Arc::new(config.limits_json()),
-            traceparent: config.traceparent.clone().filter(|text| is_traceparent(text)),
+            traceparent: config.caller().cloned(),
+            tracestate: config.caller_state().cloned(),
         }
     }
 
@@ -305,7 +308,7 @@ impl Agent {
             call_id: call.id.clone(),
             attempt,
             idempotency_key: self.action(call),
-            traceparent: self.traceparent(call, attempt),
+            traceparent: self.traceparent(tool, call, attempt),
         }
     }
 
@@ -313,11 +316,12 @@ impl Agent {
         approval::action(&self.config, self.run.state.step, call)
     }
 
-    fn traceparent(&self, call: &ToolCall, attempt: u32) -> Arc<str> {
-        let config = &self.config;
-        // Call ids may repeat from step to step; the step tells them apart.
-        let position = format!("{}/{}", self.run.state.step, call.id);
-        traceparent(config.traceparent.as_deref(), &config.run_id, &position, attempt)
+    /// Every request has a span of its own. Call ids may repeat from step to step, a look-up shares call and attempt with what it
+    /// looks up, and an agent that forgot a step does it again after a resume.
+    fn traceparent(&self, tool: &str, call: &ToolCall, attempt: u32) -> Arc<str> {
+        let (config, step, resumes) = (&self.config, self.run.state.step, self.run.history.resumes);
+        let position = format!("{step}/{}#{attempt} {tool} {resumes}", call.id);
+        traceparent(config.traceparent.as_deref(), &config.run_id, &position)
     }
 
     /// The version that the newest successful read of the same thing has shown.

@@ -44,6 +44,8 @@ pub enum EffectKind {
         idempotency_key: Arc<str>,
         /// A W3C `traceparent`; every attempt has its own span.
         trace_context: Arc<str>,
+        /// The caller's `tracestate`, which goes with it.
+        tracestate: Option<Arc<str>>,
         /// What the agent has read of the thing it is about to change: the service refuses if it has changed since.
         expected_version: Option<Arc<str>>,
     },

@@ -34,6 +34,8 @@ pub struct Scenario {
     pub task_id: Arc<str>,
     /// The customer's words, also the agent's task.
     pub ticket: Arc<str>,
+    /// The W3C trace context of who hands the ticket over: `traceparent` and `tracestate`. What is invalid is ignored.
+    pub trace_context: [Option<Arc<str>>; 2],
     /// Who the agent is.
     pub system: Arc<str>,
     /// Where the answer goes.
@@ -179,7 +181,8 @@ impl Scenario {
         let from = Fields::of(&value, "$")?;
         from.only(&KEYS)?;
         let task = from.object("task")?;
-        task.only(&["id", "ticket", "system", "customer"])?;
+        task.only(&["id", "ticket", "system", "customer", "traceparent", "tracestate"])?;
+        let context = |key: &str| Ok::<_, ReadError>(task.optional(key, Fields::text)?.map(Arc::from));
         let tools = read_tools(&from)?;
         let world = WorldData::from_json(&from.object("world")?)?;
         let script = from.objects("script")?.iter().map(|turn| read_turn(turn, &tools)).collect::<Result<Vec<_>, _>>()?;
@@ -205,6 +208,7 @@ impl Scenario {
             watch: from.optional("watch", Fields::texts)?.unwrap_or_default().into_iter().map(str::to_string).collect(),
             task_id: task.text("id")?.into(),
             ticket: task.text("ticket")?.into(),
+            trace_context: [context("traceparent")?, context("tracestate")?],
             system: task.text("system")?.into(),
             customer: task.text("customer")?.into(),
             start_ms: from.scaled("start", 3)?,
@@ -227,6 +231,7 @@ impl Scenario {
 
     /// What the agent is given. `run_id` names the run, `seed` decides its lots.
     pub fn config(&self, mechanisms: Mechanisms, seed: u64, run_id: Arc<str>) -> Config {
+        let [traceparent, tracestate] = self.trace_context.clone();
         Config {
             run_id,
             task_id: self.task_id.clone(),
@@ -241,7 +246,8 @@ impl Scenario {
             has_approver: self.person.is_some(),
             policies: mechanisms.policies(),
             mechanisms: Arc::new(mechanisms.to_json()),
-            traceparent: None,
+            traceparent,
+            tracestate,
         }
     }
 }

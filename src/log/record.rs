@@ -38,6 +38,8 @@ pub enum RecordBody {
         limits: Arc<Value>,
         /// The caller's trace context, if it was valid.
         traceparent: Option<Arc<str>>,
+        /// What goes with it, if it was valid. Written only when there is one.
+        tracestate: Option<Arc<str>>,
     },
     /// Intent: the model is about to be called.
     LlmRequest {
@@ -329,12 +331,15 @@ impl RecordBody {
             out.insert(key.to_string(), value);
         };
         match self {
-            RecordBody::RunStart { scenario, seed, mechanisms, limits, traceparent } => {
+            RecordBody::RunStart { scenario, seed, mechanisms, limits, traceparent, tracestate } => {
                 put("scenario", text(scenario));
                 put("seed", (*seed).into());
                 put("mechanisms", (**mechanisms).clone());
                 put("limits", (**limits).clone());
                 put("traceparent", traceparent.as_ref().map_or(Value::Null, text));
+                if let Some(tracestate) = tracestate {
+                    put("tracestate", text(tracestate));
+                }
             }
             RecordBody::LlmRequest { attempt, projected } => {
                 put("attempt", (*attempt).into());
@@ -432,6 +437,7 @@ impl RecordBody {
                 mechanisms: value("mechanisms")?,
                 limits: value("limits")?,
                 traceparent: maybe_arc("traceparent")?,
+                tracestate: maybe_arc("tracestate")?,
             },
             "llm_request" => RecordBody::LlmRequest {
                 attempt: from.small_count("attempt")?,

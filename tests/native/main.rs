@@ -5,6 +5,7 @@
 mod faults;
 mod golden;
 mod long_runs;
+mod otel;
 mod protocol;
 mod purity;
 mod random_crashes;

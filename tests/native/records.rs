@@ -16,7 +16,7 @@ use crate::support::{all_scenarios, log_json, log_text, model_calls, newest_chec
 /// The design's table, section 3: type, and fields beyond `ts`, `run_id`, `step`, `type`. Those in brackets stand only when they say
 /// something.
 const TABLE: [(&str, &str); 15] = [
-    ("run_start", "scenario seed mechanisms limits traceparent"),
+    ("run_start", "scenario seed mechanisms limits traceparent [tracestate]"),
     ("llm_request", "attempt projected_usd"),
     ("llm_call", "thought [plan] plan_version tool_calls input_tokens output_tokens cost_usd latency_ms [usage_partial]"),
     ("llm_retry", "attempt error backoff_s until"),
@@ -85,6 +85,7 @@ fn one_of_each() -> Vec<RecordBody> {
             mechanisms: arc(json!({"retries": true})),
             limits: arc(json!({"max_steps": 20})),
             traceparent: Some(text("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")),
+            tracestate: Some(text("rojo=00f067aa0ba902b7")),
         },
         RecordBody::RunStart {
             scenario: text("s"),
@@ -92,6 +93,7 @@ fn one_of_each() -> Vec<RecordBody> {
             mechanisms: arc(json!({})),
             limits: arc(json!({})),
             traceparent: None,
+            tracestate: None,
         },
         RecordBody::LlmRequest { attempt: 1, projected: PicoUsd(219_200_000) },
         call(Some(vec![text("look"), text("answer")]), true),
@@ -205,7 +207,8 @@ fn a_field_that_does_not_fit_is_named_with_what_was_expected_and_found() {
 fn every_field_of_every_type_is_missed_by_name() {
     for body in one_of_each() {
         let json = record(body).to_json();
-        let optional = ["plan", "usage_partial", "traceparent", "note", "preview", "checkpoint_generation", "in_doubt"];
+        let optional =
+            ["plan", "usage_partial", "traceparent", "tracestate", "note", "preview", "checkpoint_generation", "in_doubt"];
         let optional_here = |key: &str| {
             let later = json["type"] == "of_a_later_version" && key == "what";
             let explains = json["type"] == "stop" && ["next_call", "limit"].contains(&key);
