@@ -12,17 +12,14 @@ use crate::agent::text::preview;
 use crate::agent::tools::describe;
 
 /// What could not be read, and where.
+///
+/// It is one pointer, as every field that is read may give one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReadError {
-    /// A JSON path such as `$.turns[3].calls[0].tool`.
-    pub path: String,
-    /// What was expected and what stands there, as half a sentence.
-    pub message: String,
-}
+pub struct ReadError(Box<(String, String)>);
 
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path, self.message)
+        write!(f, "{}: {}", self.path(), self.message())
     }
 }
 
@@ -31,7 +28,17 @@ impl std::error::Error for ReadError {}
 impl ReadError {
     /// An error at a path.
     pub fn new(path: &str, message: impl Into<String>) -> ReadError {
-        ReadError { path: path.to_string(), message: message.into() }
+        ReadError(Box::new((path.to_string(), message.into())))
+    }
+
+    /// A JSON path such as `$.turns[3].calls[0].tool`.
+    pub fn path(&self) -> &str {
+        &self.0.0
+    }
+
+    /// What was expected and what stands there, as half a sentence.
+    pub fn message(&self) -> &str {
+        &self.0.1
     }
 }
 

@@ -41,7 +41,7 @@ fn write_value(value: &Value, out: &mut String) {
         }
         Value::Object(fields) => {
             let mut sorted: Vec<_> = fields.iter().collect();
-            sorted.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
+            sorted.sort_unstable_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
             out.push('{');
             for (index, (key, field)) in sorted.into_iter().enumerate() {
                 if index > 0 {

@@ -59,7 +59,7 @@ fn check_course(run: &Run, config: &Config) -> Option<Trip> {
 /// The newest call, if it was made as often as is allowed.
 fn repeated(run: &Run, max_repeats: u32) -> Option<(Arc<str>, u32)> {
     let newest = run.state.seen_calls.last()?;
-    let count = run.state.call_counts.get(newest).copied().unwrap_or(0);
+    let count = run.state.call_count(newest);
     (count >= max_repeats).then(|| (newest.clone(), count))
 }
 
@@ -127,7 +127,7 @@ pub fn guard_figures(run: &Run, config: &Config) -> Vec<Figures> {
         share: share(observed, limit),
     };
     let tokens = state.input_tokens.saturating_add(state.output_tokens);
-    let repeats = state.call_counts.values().copied().max().unwrap_or(0);
+    let repeats = state.call_counts.iter().map(|(_, count)| *count).max().unwrap_or(0);
     vec![
         Figures {
             guard: Status::BudgetUsd,

@@ -449,7 +449,7 @@ impl Run {
         };
         let fingerprint = hash64(format!("{tool}\n{content}").as_bytes());
         let state = self.state_mut();
-        let is_new = state.fingerprints.insert(fingerprint);
+        let is_new = state.add_fingerprint(fingerprint);
         state.push_seen_call(call.identity);
         state.push_message(Message::Tool { call_id: call_id.clone(), name: tool.clone(), content });
         state.plan.needs_replan |= reason.is_some();

@@ -1,6 +1,5 @@
 //! What an agent knows: exactly this is in a checkpoint, and a crash takes the rest.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -30,8 +29,8 @@ pub struct AgentState {
     pub plan: Plan,
     /// The identity of every call that has its result, in order.
     pub seen_calls: Vec<Arc<str>>,
-    /// Hashes of all observations.
-    pub fingerprints: BTreeSet<u64>,
+    /// Hashes of all observations, sorted.
+    pub fingerprints: Vec<u64>,
     /// Steps in a row that taught nothing new.
     pub stale_steps: u32,
     /// Running, or why it is not.
@@ -46,8 +45,8 @@ pub struct AgentState {
     pub approvals: Vec<Arc<Approval>>,
     /// Tokens of the conversation as the next request will send it. Derived from `messages`.
     pub context_tokens: u64,
-    /// How often each call was made. Derived from `seen_calls`.
-    pub call_counts: BTreeMap<Arc<str>, u32>,
+    /// How often each call was made, sorted by call. Derived from `seen_calls`.
+    pub call_counts: Vec<(Arc<str>, u32)>,
 }
 
 impl AgentState {
@@ -63,7 +62,7 @@ impl AgentState {
             llm_calls: 0,
             plan: Plan { steps: Vec::new(), version: 0, needs_replan: false },
             seen_calls: Vec::new(),
-            fingerprints: BTreeSet::new(),
+            fingerprints: Vec::new(),
             stale_steps: 0,
             status: Status::Running,
             final_text: None,
@@ -71,7 +70,7 @@ impl AgentState {
             replans: 0,
             approvals: Vec::new(),
             context_tokens: 0,
-            call_counts: BTreeMap::new(),
+            call_counts: Vec::new(),
         };
         state.push_message(Message::System { content: system });
         state.push_message(Message::User { content: task });
@@ -86,8 +85,29 @@ impl AgentState {
 
     /// Adds a call that has its result.
     pub fn push_seen_call(&mut self, identity: Arc<str>) {
-        *self.call_counts.entry(identity.clone()).or_default() += 1;
+        match self.place_of_call(&identity) {
+            Ok(place) => self.call_counts[place].1 += 1,
+            Err(place) => self.call_counts.insert(place, (identity.clone(), 1)),
+        }
         self.seen_calls.push(identity);
+    }
+
+    /// How often a call was made.
+    pub fn call_count(&self, identity: &str) -> u32 {
+        self.place_of_call(identity).map_or(0, |place| self.call_counts[place].1)
+    }
+
+    fn place_of_call(&self, identity: &str) -> Result<usize, usize> {
+        self.call_counts.binary_search_by(|(known, _)| (**known).cmp(identity))
+    }
+
+    /// Adds the hash of an observation. True if it is new.
+    pub fn add_fingerprint(&mut self, fingerprint: u64) -> bool {
+        let place = self.fingerprints.binary_search(&fingerprint);
+        if let Err(place) = place {
+            self.fingerprints.insert(place, fingerprint);
+        }
+        place.is_err()
     }
 
     /// What a checkpoint of this state holds: all of it, or with `saved_guards` off everything but the counters.
@@ -102,8 +122,8 @@ impl AgentState {
             cost: PicoUsd(0),
             llm_calls: 0,
             seen_calls: Vec::new(),
-            call_counts: BTreeMap::new(),
-            fingerprints: BTreeSet::new(),
+            call_counts: Vec::new(),
+            fingerprints: Vec::new(),
             stale_steps: 0,
             replans: 0,
             ..(**self).clone()

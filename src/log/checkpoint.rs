@@ -98,7 +98,9 @@ pub fn decode(text: &str) -> Result<AgentState, ReadError> {
     for identity in from.texts("seen_calls")? {
         state.push_seen_call(identity.into());
     }
-    state.fingerprints = from.texts("fingerprints")?.into_iter().map(read_fingerprint).collect();
+    for fingerprint in from.texts("fingerprints")? {
+        state.add_fingerprint(read_fingerprint(fingerprint));
+    }
     state.stale_steps = from.small_count("stale_steps")?;
     state.status = Status::read(&from, "status")?;
     state.final_text = from.optional("final", |from, key| from.text(key).map(Arc::from))?;

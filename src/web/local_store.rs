@@ -160,7 +160,7 @@ impl Store for LocalStore {
     fn snapshots(&self) -> Vec<FoundSnapshot> {
         let mut found: Vec<FoundSnapshot> =
             ["checkpoint/a", "checkpoint/b"].iter().filter_map(|slot| self.get(slot)).map(|text| unseal(&text)).collect();
-        found.sort_by_key(|snapshot| std::cmp::Reverse(snapshot.generation));
+        found.sort_unstable_by_key(|snapshot| std::cmp::Reverse(snapshot.generation));
         found
     }
 }
