@@ -2,6 +2,8 @@
 //!
 //! Logs, checkpoints and scenarios come from storage, from files and from people's keyboards: each of them is read through here.
 
+mod parser;
+
 use std::fmt;
 
 use serde_json::{Map, Value};
@@ -10,6 +12,8 @@ use crate::agent::canonical::canonical;
 use crate::agent::decimal::Decimal;
 use crate::agent::text::preview;
 use crate::agent::tools::describe;
+
+pub use parser::parse;
 
 /// What could not be read, and where.
 ///
@@ -40,50 +44,6 @@ impl ReadError {
     pub fn message(&self) -> &str {
         &self.0.1
     }
-}
-
-/// Parses JSON text. Lone surrogates (`\ud83d` without its other half), which Rust's strings cannot hold, become U+FFFD.
-pub fn parse(text: &str) -> Result<Value, ReadError> {
-    match serde_json::from_str(text) {
-        Ok(value) => Ok(value),
-        Err(error) => serde_json::from_str(&without_lone_surrogates(text)).map_err(|_| {
-            ReadError::new("$", format!("not valid JSON at line {}, column {}: {error}", error.line(), error.column()))
-        }),
-    }
-}
-
-fn without_lone_surrogates(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('\\') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let taken = match (surrogate(rest, 0xd800), rest.get(6..).map(|next| surrogate(next, 0xdc00))) {
-            (true, Some(true)) => 12,
-            (true, _) => {
-                out.push_str("\\ufffd");
-                rest = &rest[6..];
-                continue;
-            }
-            (false, _) if surrogate(rest, 0xdc00) => {
-                out.push_str("\\ufffd");
-                rest = &rest[6..];
-                continue;
-            }
-            // Any other escape: the backslash and the character that it protects.
-            _ => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
-        };
-        out.push_str(&rest[..taken]);
-        rest = &rest[taken..];
-    }
-    out.push_str(rest);
-    out
-}
-
-/// True if the text starts with a `\u` escape of the surrogate half whose range starts at `first`.
-fn surrogate(text: &str, first: u32) -> bool {
-    let code = text.strip_prefix("\\u").and_then(|rest| rest.get(..4)).and_then(|hex| u32::from_str_radix(hex, 16).ok());
-    code.is_some_and(|code| (first..first + 0x400).contains(&code))
 }
 
 /// The fields of a JSON object, with the path at which it stands.
@@ -219,15 +179,6 @@ mod tests {
         let error = limits.small_count("max_steps").unwrap_err().to_string();
         assert_eq!(error, r#"$.limits.max_steps: expected a whole number from 0 to 4294967295, found a string ("three")"#);
         assert_eq!(limits.text("gone").unwrap_err().to_string(), "$.limits.gone: missing");
-    }
-
-    #[test]
-    fn lone_surrogates_become_the_replacement_character() {
-        assert_eq!(parse(r#""a\ud83dz""#).unwrap(), "a\u{fffd}z");
-        assert_eq!(parse(r#""\udc00\ud83d\ude00\\ud83d""#).unwrap(), "\u{fffd}\u{1f600}\\ud83d");
-        assert_eq!(parse("\"\\ud83d\"").unwrap(), "\u{fffd}");
-        assert!(parse("\"\\ud83").is_err());
-        assert!(parse("\"\\").is_err());
     }
 
     #[test]

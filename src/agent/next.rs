@@ -12,6 +12,7 @@ use super::protocol::{EffectKind, ModelRequest, ToolCall};
 use super::run::{Backoff, ModelStage, ToolStage, ToolsTurn, Turn};
 use super::state::{ApprovalStatus, Message, Status};
 use super::tools::{Reliance, ToolSpec};
+use crate::json::parse;
 use crate::log::record::{InDoubt, Record, RecordBody, object};
 
 /// A checkpoint up to this size is written after every step. A larger one waits until the log has outgrown it.
@@ -338,7 +339,7 @@ impl Agent {
                 Message::Tool { call_id, content, .. } if *call_id == read.id => Some(content),
                 _ => None,
             })?;
-            let result: Value = serde_json::from_str(answer).ok()?;
+            let result = parse(answer).ok()?;
             result.get(&reliance.version_field)?.as_str().map(Arc::from)
         })
     }

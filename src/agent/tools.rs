@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::json::parse;
+
 /// A tool as the agent sees it. The flags are read by the code of the loop, never left to the model.
 ///
 /// They are MCP's tool annotations under the loop's own names: `irreversible` is `destructiveHint`, `idempotent` is
@@ -129,8 +131,8 @@ impl ToolSpec {
 }
 
 fn not_an_object(tool: &str, text: &str) -> String {
-    match serde_json::from_str::<Value>(text) {
-        Err(error) => format!("the arguments of {tool} are not valid JSON: {error}"),
+    match parse(text) {
+        Err(error) => format!("the arguments of {tool} are {}", error.message()),
         Ok(_) => format!("the arguments of {tool} must be a JSON object, found a string"),
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::agent::protocol::{Completion, Failure, FailureCode, ModelRequest, ToolCall};
 use crate::agent::state::{Message, text_tokens};
 use crate::agent::tools::ToolSpec;
-use crate::json::{Fields, ReadError, wrong};
+use crate::json::{Fields, ReadError, parse, wrong};
 
 /// One thing the model may say, and when.
 #[derive(Clone, Debug, PartialEq)]
@@ -129,7 +129,7 @@ fn observe(message: &Message) -> Option<Observation<'_>> {
         return None;
     };
     let json = content.split("\nREPLAN: ").next().unwrap_or_default();
-    let value: Value = serde_json::from_str(json).unwrap_or(Value::Null);
+    let value = parse(json).unwrap_or(Value::Null);
     let outcome = match &value {
         Value::Object(fields) if fields.get("denied") == Some(&Value::Bool(true)) => ObservedOutcome::Denied,
         Value::Object(fields) if fields.get("expired") == Some(&Value::Bool(true)) => ObservedOutcome::Expired,

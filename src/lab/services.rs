@@ -2,6 +2,7 @@
 //!
 //! Each does what its kind does in a real company. Billing trusts its caller's amount, as many do: that is what the gate is for.
 
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -107,10 +108,9 @@ fn search(world: &World, query: &str) -> Value {
         words.iter().filter(|word| content.contains(word.as_str())).count()
     };
     // Misses first: the place in the list decides between equals.
-    let mut ranked: Vec<(usize, usize)> =
-        articles.iter().enumerate().map(|(place, article)| (words.len() - score(article), place)).collect();
-    ranked.retain(|(misses, _)| *misses < words.len());
-    ranked.sort_unstable();
+    let scored = articles.iter().enumerate().map(|(place, article)| (words.len() - score(article), place));
+    let found = scored.filter(|(misses, _)| *misses < words.len());
+    let ranked = found.collect::<BinaryHeap<(usize, usize)>>().into_sorted_vec();
     let hit = |(_, place): &(usize, usize)| {
         let article = &articles[*place];
         object([("article_id", article["article_id"].clone()), ("title", article["title"].clone())])

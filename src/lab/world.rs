@@ -14,6 +14,7 @@ use crate::agent::canonical::canonical;
 use crate::agent::money::PicoUsd;
 use crate::agent::protocol::{Answer, Decision, Failure, FailureCode, ModelRequest, ToolCall};
 use crate::agent::state::{ApprovalStatus, Status};
+use crate::json::parse;
 use crate::json::{Fields, ReadError, count, decimal, wrong};
 
 /// What the world holds when the run starts.
@@ -488,5 +489,5 @@ fn contains(args: &Value, wanted: &Value) -> bool {
 }
 
 fn contains_text(args: &str, wanted: &Value) -> bool {
-    serde_json::from_str(args).is_ok_and(|args: Value| contains(&args, wanted))
+    parse(args).is_ok_and(|args| contains(&args, wanted))
 }

@@ -160,7 +160,11 @@ impl Store for LocalStore {
     fn snapshots(&self) -> Vec<FoundSnapshot> {
         let mut found: Vec<FoundSnapshot> =
             ["checkpoint/a", "checkpoint/b"].iter().filter_map(|slot| self.get(slot)).map(|text| unseal(&text)).collect();
-        found.sort_unstable_by_key(|snapshot| std::cmp::Reverse(snapshot.generation));
+        if let [first, second] = found.as_mut_slice()
+            && first.generation < second.generation
+        {
+            std::mem::swap(first, second);
+        }
         found
     }
 }

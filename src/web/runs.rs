@@ -1,5 +1,7 @@
 //! What the page can start from: scenarios, and runs in localStorage.
 
+use std::collections::BinaryHeap;
+
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
@@ -74,8 +76,7 @@ pub fn saved_runs() -> Result<JsValue, JsValue> {
         return Ok(to_js(&Vec::<SavedRun>::new())?);
     };
     let run_of = |key: &String| key.strip_prefix(PREFIX)?.strip_suffix("/session").map(str::to_string);
-    let mut runs: Vec<String> = keys(&storage).iter().filter_map(run_of).collect();
-    runs.sort_unstable();
+    let runs = keys(&storage).iter().filter_map(run_of).collect::<BinaryHeap<String>>().into_sorted_vec();
     Ok(to_js(&runs.iter().map(|run_id| saved_run(run_id)).collect::<Vec<_>>())?)
 }
 

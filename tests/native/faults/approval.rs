@@ -251,9 +251,12 @@ fn f15_arguments_that_are_no_object_become_an_observation_and_ask_nobody() {
     let cases = [
         (
             json!({"raw": "{\"amount\":"}),
-            "the arguments of issue_refund are not valid JSON: EOF while parsing a value at line 1 column 10",
+            "the arguments of issue_refund are not valid JSON at line 1, column 11: expected a value, found the end of the text",
         ),
-        (json!({"raw": ""}), "the arguments of issue_refund are not valid JSON: EOF while parsing a value at line 1 column 0"),
+        (
+            json!({"raw": ""}),
+            "the arguments of issue_refund are not valid JSON at line 1, column 1: expected a value, found the end of the text",
+        ),
         (json!({"args": []}), "the arguments of issue_refund must be a JSON object, found an array"),
         (json!({"raw": "\"text\""}), "the arguments of issue_refund must be a JSON object, found a string"),
         (json!({"args": null}), "the arguments of issue_refund must be a JSON object, found null"),
