@@ -1,5 +1,6 @@
 //! The lab: a scripted model, a world that keeps its own books, faults, crashes, and the driver that brings them together.
 
+pub mod expect;
 pub mod faults;
 pub mod invariants;
 pub mod ledger;

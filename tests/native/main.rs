@@ -11,4 +11,5 @@ mod purity;
 mod random_crashes;
 mod records;
 mod recovery;
+mod scenarios;
 mod support;
