@@ -2,6 +2,7 @@
 
 pub mod expect;
 pub mod faults;
+pub mod inbox;
 pub mod invariants;
 pub mod ledger;
 pub mod mechanisms;
@@ -10,4 +11,5 @@ pub mod scenario;
 pub mod services;
 pub mod session;
 pub mod shipped;
+pub mod spots;
 pub mod world;

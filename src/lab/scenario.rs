@@ -94,6 +94,15 @@ pub struct PersonAnswer {
     pub approved: bool,
     /// What they write beside it.
     pub note: Option<Arc<str>>,
+    /// How long they look at this question, if not as long as at the others.
+    pub after_ms: Option<u64>,
+}
+
+impl Person {
+    /// What they say to the n-th question, from 0; `None` if they never answer.
+    pub fn answer(&self, question: usize) -> Option<&PersonAnswer> {
+        self.answers.get(question).or(self.answers.last())
+    }
 }
 
 /// A place where the agent dies by itself.
@@ -339,13 +348,14 @@ fn read_person(from: &Fields) -> Result<Person, ReadError> {
 }
 
 fn read_answer(value: &Value, path: &str) -> Result<PersonAnswer, ReadError> {
-    let expected = "\"approved\", \"denied\", or {\"decision\": …, \"note\": …}";
-    let (word, note) = match value {
-        Value::String(word) => (word.as_str(), None),
+    let expected = "\"approved\", \"denied\", or {\"decision\": …, \"note\": …, \"answers_after_s\": …}";
+    let (word, note, after_ms) = match value {
+        Value::String(word) => (word.as_str(), None, None),
         Value::Object(_) => {
             let from = Fields::of(value, path)?;
-            from.only(&["decision", "note"])?;
-            (from.text("decision")?, from.optional("note", Fields::text)?)
+            from.only(&["decision", "note", "answers_after_s"])?;
+            let after_ms = from.optional("answers_after_s", |from, key| from.scaled(key, 3))?;
+            (from.text("decision")?, from.optional("note", Fields::text)?, after_ms)
         }
         other => return Err(wrong(path, expected, other)),
     };
@@ -354,7 +364,7 @@ fn read_answer(value: &Value, path: &str) -> Result<PersonAnswer, ReadError> {
         word if word == ApprovalStatus::Denied.word() => false,
         _ => return Err(wrong(path, expected, value)),
     };
-    Ok(PersonAnswer { approved, note: note.map(Arc::from) })
+    Ok(PersonAnswer { approved, note: note.map(Arc::from), after_ms })
 }
 
 /// The lab's tools with the flags that the scenario sets.

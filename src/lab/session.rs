@@ -7,10 +7,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::faults::FaultKind;
+use super::inbox::DecisionRefused;
 use super::invariants::{self, Breach, Evidence};
 use super::mechanisms::{Mechanism, Mechanisms};
-use super::scenario::{CrashSpot, Scenario, When};
-use super::world::{DecisionRefused, Reply, ToolRequest, World};
+use super::scenario::{Scenario, When};
+use super::spots::{Progress, gap_label};
+use super::world::{Reply, ToolRequest, World};
 use crate::agent::Agent;
 use crate::agent::config::Config;
 use crate::agent::identity::hash64;
@@ -38,19 +40,6 @@ pub struct Session {
     armed: Option<(u64, When)>,
     injected: Option<FaultKind>,
     breaches: Vec<Breach>,
-}
-
-/// What has to survive a closed page beside log, checkpoint and the world's books.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Progress {
-    /// Effects asked for so far, over all agents of the run.
-    pub effects: u64,
-    /// How often an agent died.
-    pub crashes: u32,
-    /// How often a new one took over.
-    pub resumes: u32,
-    /// How often each of the scenario's crash spots was met.
-    pub spots_met: Vec<u32>,
 }
 
 /// Where the driver stands.
@@ -174,15 +163,9 @@ impl Session {
         let log = store.read().records;
         let newest = rows.iter().map(|row| row.at_ms).chain(log.iter().map(|record| record.ts_ms)).max();
         let recognises_keys = mechanisms.has(Mechanism::Idempotency);
-        let stopped = log.iter().rev().find_map(|record| match &record.body {
-            RecordBody::Stop { status, .. } => Some(*status),
-            _ => None,
-        });
         let world = World::with_rows(scenario.clone(), recognises_keys, rows);
-        let stage = match stopped {
-            Some(status) if world.is_closed() => Stage::Stopped(status),
-            _ => Stage::Dead,
-        };
+        // Not the log: an agent that lost its storage has handed the run over, and its log says nothing of it.
+        let stage = world.closed_as().map_or(Stage::Dead, Stage::Stopped);
         let mut session = Session {
             mechanisms: *mechanisms,
             config,
@@ -193,7 +176,7 @@ impl Session {
             epoch: store.epoch(),
             now_ms: newest.unwrap_or(scenario.start_ms),
             stage,
-            progress: Progress { spots_met: pad(progress.spots_met, scenario.crashes.len()), ..progress },
+            progress,
             armed: None,
             injected: None,
             breaches: Vec::new(),
@@ -310,7 +293,7 @@ impl Session {
             return Tick::Answered;
         };
         if self.world.decision(approval_key).is_none() {
-            self.let_person_answer(&approval_key.clone());
+            self.world.person_sees(approval_key, !self.interactive);
         }
         match self.world.decision(approval_key) {
             Some((answer, decided_ms)) => {
@@ -324,38 +307,6 @@ impl Session {
                 Tick::WaitingForPerson { approval_key }
             }
         }
-    }
-
-    /// The scenario's person answers, unless somebody outside is to decide. A person who never answers lets the question expire.
-    fn let_person_answer(&mut self, key: &Arc<str>) {
-        let scenario = self.scenario.clone();
-        let Some(person) = &scenario.person else {
-            return;
-        };
-        let number = self.world.questions().len().saturating_sub(1);
-        match person.answers.get(number).or(person.answers.last()) {
-            Some(answer) if !self.interactive => {
-                let approver = format!("human:{}", person.id).into();
-                let decision = Decision { approved: answer.approved, approver, note: answer.note.clone() };
-                // There is a question, and it is open: `look_into_inbox` has seen to both.
-                let _ = self.world.decide(key, decision, self.decision_time(key));
-            }
-            Some(_) => {}
-            None => {
-                let at_ms = self.asked_ms(key) + person.expires_after_ms.unwrap_or(0);
-                let _ = self.world.expire(key, at_ms);
-            }
-        }
-    }
-
-    fn asked_ms(&self, key: &str) -> u64 {
-        self.world.question(key).map_or(self.now_ms, |question| question.asked.at_ms)
-    }
-
-    /// When a person's decision arrives: after the time that the scenario lets them think.
-    fn decision_time(&self, key: &str) -> u64 {
-        let think_ms = self.scenario.person.as_ref().map_or(0, |person| person.answers_after_ms);
-        self.asked_ms(key) + think_ms
     }
 
     /// Brings the answer to the agent and asks what it wants next.
@@ -374,15 +325,7 @@ impl Session {
             self.armed = None;
             return true;
         }
-        let scenario = self.scenario.clone();
-        let mut dies = false;
-        for (spot, met) in scenario.crashes.iter().zip(&mut self.progress.spots_met) {
-            if spot.when == when && spot.fits(&effect.kind) {
-                *met += 1;
-                dies |= *met == spot.nth;
-            }
-        }
-        dies
+        self.progress.meets_spot(&self.scenario, &effect.kind, when)
     }
 
     /// Kills the agent at once. Storage and world stay.
@@ -436,7 +379,7 @@ impl Session {
 
     /// A person decides about an open question, whether the agent is alive or not.
     pub fn decide(&mut self, key: &str, decision: Decision) -> Result<(), SessionError> {
-        let at_ms = self.decision_time(key);
+        let at_ms = self.world.answer_due_ms(key).unwrap_or(self.now_ms);
         self.world.decide(key, decision, at_ms).map_err(SessionError::Decision)?;
         self.judge();
         Ok(())
@@ -582,11 +525,6 @@ impl Session {
     }
 }
 
-fn pad(mut list: Vec<u32>, length: usize) -> Vec<u32> {
-    list.resize(length, 0);
-    list
-}
-
 fn instant(answer: Answer) -> Reply {
     Reply { answer, takes_ms: 0 }
 }
@@ -595,53 +533,5 @@ fn store_answer(error: StoreError) -> Answer {
     match error {
         StoreError::Failed(message) => Answer::StorageFailed { message },
         StoreError::Fenced { owner_epoch } => Answer::Fenced { owner_epoch },
-    }
-}
-
-impl CrashSpot {
-    fn fits(&self, effect: &EffectKind) -> bool {
-        let (tool, record) = match effect {
-            EffectKind::CallTool { call, .. } => (Some(&*call.name), None),
-            EffectKind::AskApproval { tool, .. } => (Some(&**tool), None),
-            EffectKind::Append(record) => (None, Some(record.body.kind())),
-            EffectKind::CallModel { .. }
-            | EffectKind::Wait { .. }
-            | EffectKind::SaveCheckpoint { .. }
-            | EffectKind::Stop { .. } => (None, None),
-        };
-        self.effect == effect.word()
-            && self.tool.as_deref().is_none_or(|wanted| Some(wanted) == tool)
-            && self.record.as_deref().is_none_or(|wanted| Some(wanted) == record)
-    }
-}
-
-/// An effect in a few words.
-pub fn effect_label(effect: &EffectKind) -> String {
-    match effect {
-        EffectKind::Append(record) => format!("write {}", record.body.kind()),
-        EffectKind::CallModel { attempt: 1, .. } => "call the model".to_string(),
-        EffectKind::CallModel { attempt, .. } => format!("call the model, attempt {attempt}"),
-        EffectKind::CallTool { call, attempt: 1, .. } => call.name.to_string(),
-        EffectKind::CallTool { call, attempt, .. } => format!("{}, attempt {attempt}", call.name),
-        EffectKind::AskApproval { tool, .. } => format!("ask a person about {tool}"),
-        EffectKind::Wait { .. } => "wait".to_string(),
-        EffectKind::SaveCheckpoint { .. } => "save the checkpoint".to_string(),
-        EffectKind::Stop { status, .. } => format!("stop: {}", status.word()),
-    }
-}
-
-/// The instant before or after an effect, in words.
-pub fn gap_label(effect: &EffectKind, when: When) -> String {
-    let label = effect_label(effect);
-    match (when, effect) {
-        (When::Before, _) => format!("before: {label}"),
-        (When::After, EffectKind::Append(_) | EffectKind::SaveCheckpoint { .. }) => {
-            format!("after: {label}, before the agent knew")
-        }
-        (When::After, EffectKind::CallTool { .. } | EffectKind::CallModel { .. }) => {
-            format!("after: {label} happened, before its answer")
-        }
-        (When::After, EffectKind::AskApproval { .. }) => format!("after: {label}, before the answer"),
-        (When::After, EffectKind::Wait { .. } | EffectKind::Stop { .. }) => format!("after: {label}"),
     }
 }

@@ -1,6 +1,5 @@
 //! The outside world: it goes on without the agent and keeps its own books.
 
-use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -12,8 +11,8 @@ use super::scenario::Scenario;
 use super::services;
 use crate::agent::canonical::canonical;
 use crate::agent::money::PicoUsd;
-use crate::agent::protocol::{Answer, Decision, Failure, FailureCode, ModelRequest, ToolCall};
-use crate::agent::state::{ApprovalStatus, Status};
+use crate::agent::protocol::{Answer, Failure, FailureCode, ModelRequest, ToolCall};
+use crate::agent::state::Status;
 use crate::json::parse;
 use crate::json::{Fields, ReadError, count, decimal, wrong};
 
@@ -67,33 +66,11 @@ impl WorldData {
 /// The world of one run: what it was at the start, and all that happened since.
 #[derive(Clone, Debug)]
 pub struct World {
-    scenario: Arc<Scenario>,
+    pub(super) scenario: Arc<Scenario>,
     /// False: services do not recognise a repeated request.
     recognises_keys: bool,
     rows: Vec<Arc<Row>>,
 }
-
-/// Why a decision was not taken.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DecisionRefused {
-    /// There is no question under this key.
-    NoQuestion(String),
-    /// It was decided before.
-    AlreadyDecided(ApprovalStatus),
-}
-
-impl fmt::Display for DecisionRefused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DecisionRefused::NoQuestion(key) => write!(f, "there is no open question {key}"),
-            DecisionRefused::AlreadyDecided(status) => {
-                write!(f, "this question was {} before; the decision stands", status.word())
-            }
-        }
-    }
-}
-
-impl std::error::Error for DecisionRefused {}
 
 /// An answer on its way to the agent.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,22 +79,6 @@ pub struct Reply {
     pub answer: Answer,
     /// How long it takes, in milliseconds.
     pub takes_ms: u64,
-}
-
-/// A question of the inbox and what came of it.
-pub struct InboxEntry<'a> {
-    /// The row of the question, by place.
-    pub seq: usize,
-    /// When it was asked.
-    pub asked: &'a Row,
-    /// Its key.
-    pub key: &'a Arc<str>,
-    /// The tool.
-    pub tool: &'a Arc<str>,
-    /// The exact arguments.
-    pub args: &'a Arc<Value>,
-    /// The row of the decision.
-    pub decided: Option<&'a Row>,
 }
 
 impl World {
@@ -147,7 +108,7 @@ impl World {
         &self.scenario.world
     }
 
-    fn enter(&mut self, at_ms: u64, record: Option<u64>, entry: Entry) {
+    pub(super) fn enter(&mut self, at_ms: u64, record: Option<u64>, entry: Entry) {
         self.rows.push(Arc::new(Row { at_ms, record, entry }));
     }
 
@@ -254,99 +215,6 @@ impl World {
         self.scenario.faults.iter().find(hits).map(|fault| fault.kind.clone())
     }
 
-    /// A question reaches the inbox. Under a key that it has, it is the same question.
-    pub fn ask(&mut self, key: &Arc<str>, tool: &Arc<str>, args: &Arc<Value>, at_ms: u64, record: Option<u64>) {
-        if self.question(key).is_none() {
-            self.enter(at_ms, record, Entry::Question { key: key.clone(), tool: tool.clone(), args: args.clone() });
-            let asked = self.inbox_count() as u32;
-            self.changes(&FaultTarget::Question, asked, at_ms);
-        }
-    }
-
-    /// A person decides. One decision a question, and only about a question that is there.
-    pub fn decide(&mut self, key: &str, decision: Decision, at_ms: u64) -> Result<(), DecisionRefused> {
-        let status = if decision.approved { ApprovalStatus::Approved } else { ApprovalStatus::Denied };
-        self.close(key, status, decision.approver, decision.note, at_ms)
-    }
-
-    /// Nobody decided in time.
-    pub fn expire(&mut self, key: &str, at_ms: u64) -> Result<(), DecisionRefused> {
-        self.close(key, ApprovalStatus::Expired, "nobody".into(), None, at_ms)
-    }
-
-    fn close(
-        &mut self,
-        key: &str,
-        status: ApprovalStatus,
-        approver: Arc<str>,
-        note: Option<Arc<str>>,
-        at_ms: u64,
-    ) -> Result<(), DecisionRefused> {
-        let question = self.question(key).ok_or_else(|| DecisionRefused::NoQuestion(key.to_string()))?;
-        if let Some(Entry::Decision { status, .. }) = question.decided.map(|row| &row.entry) {
-            return Err(DecisionRefused::AlreadyDecided(*status));
-        }
-        // A run that is over asks nothing more.
-        if self.is_closed() {
-            return Err(DecisionRefused::NoQuestion(format!("{key}: the run is over")));
-        }
-        self.enter(at_ms, None, Entry::Decision { key: key.into(), status, approver, note });
-        Ok(())
-    }
-
-    /// What the inbox says about a question: the answer, if there is one, and when it was given.
-    pub fn decision(&self, key: &str) -> Option<(Answer, u64)> {
-        let decided = self.question(key)?.decided?;
-        let Entry::Decision { status, approver, note, .. } = &decided.entry else {
-            return None;
-        };
-        let decision = |approved| Answer::Decided(Decision { approved, approver: approver.clone(), note: note.clone() });
-        let answer = match status {
-            ApprovalStatus::Approved => decision(true),
-            ApprovalStatus::Denied => decision(false),
-            ApprovalStatus::Expired => Answer::Expired,
-        };
-        Some((answer, decided.at_ms))
-    }
-
-    /// The question of a key, if the inbox has not lost it.
-    pub fn question(&self, key: &str) -> Option<InboxEntry<'_>> {
-        self.inbox().into_iter().rev().find(|question| &**question.key == key)
-    }
-
-    /// The questions that the inbox knows.
-    pub fn inbox(&self) -> Vec<InboxEntry<'_>> {
-        let lost = self.rows.iter().rposition(|row| row.entry == Entry::InboxLost).map_or(0, |place| place + 1);
-        self.questions_from(lost)
-    }
-
-    /// All questions that were ever put to a person.
-    pub fn questions(&self) -> Vec<InboxEntry<'_>> {
-        self.questions_from(0)
-    }
-
-    fn questions_from(&self, first: usize) -> Vec<InboxEntry<'_>> {
-        let mut questions: Vec<InboxEntry> = Vec::new();
-        for (seq, row) in self.rows.iter().enumerate().skip(first) {
-            match &row.entry {
-                Entry::Question { key, tool, args } => {
-                    questions.push(InboxEntry { seq, asked: row, key, tool, args, decided: None })
-                }
-                Entry::Decision { key: decided, .. } => {
-                    if let Some(question) = questions.iter_mut().rev().find(|question| question.key == decided) {
-                        question.decided = Some(row);
-                    }
-                }
-                _ => {}
-            }
-        }
-        questions
-    }
-
-    fn inbox_count(&self) -> usize {
-        self.rows.iter().filter(|row| matches!(row.entry, Entry::Question { .. })).count()
-    }
-
     /// The agent has died: what happens while it is dead. `crashes`: how often, with this one.
     pub fn agent_died(&mut self, crashes: u32, at_ms: u64, inbox_is_durable: bool) {
         if !inbox_is_durable && self.inbox_count() > 0 {
@@ -369,10 +237,19 @@ impl World {
 
     /// True once the customer has the answer or a person has taken over.
     pub fn is_closed(&self) -> bool {
-        self.rows.iter().any(|row| matches!(row.entry, Entry::Mail { .. } | Entry::HandOver { .. }))
+        self.closed_as().is_some()
     }
 
-    fn changes(&mut self, target: &FaultTarget, number: u32, at_ms: u64) {
+    /// How the run ended, as the world was told.
+    pub fn closed_as(&self) -> Option<Status> {
+        self.rows.iter().find_map(|row| match &row.entry {
+            Entry::Mail { .. } => Some(Status::Done),
+            Entry::HandOver { status } => Status::of_word(status),
+            _ => None,
+        })
+    }
+
+    pub(super) fn changes(&mut self, target: &FaultTarget, number: u32, at_ms: u64) {
         let due: Vec<FaultKind> = self
             .scenario
             .faults

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::view::{Place, place_of};
-use crate::lab::session::{Session, Tick, gap_label};
+use crate::lab::session::{Session, Tick};
+use crate::lab::spots::gap_label;
 use crate::log::store::MemoryStore;
 
 /// A gap at which a crash can be armed.

@@ -2,9 +2,9 @@
 
 use crashlab::agent::protocol::Decision;
 use crashlab::agent::state::{ApprovalStatus, Status};
+use crashlab::lab::inbox::DecisionRefused;
 use crashlab::lab::scenario::{Scenario, When};
 use crashlab::lab::session::{Session, SessionError, Setup, Tick};
-use crashlab::lab::world::DecisionRefused;
 use crashlab::log::store::MemoryStore;
 use serde_json::{Value, json};
 use std::sync::Arc;
