@@ -199,6 +199,8 @@ export interface StorageView {
 }
 
 export interface WorldView {
+  /** How long the books are, with rows that are not shown. */
+  rows: number;
   meter: { calls: number; input_tokens: number; output_tokens: number; cost_usd: string };
   charges: { charge_id: string; invoice_id: string; amount: string; refunded: string }[];
   refunds: {

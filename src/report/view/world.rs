@@ -12,6 +12,8 @@ use crate::lab::world::World;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct WorldView {
+    /// How long the books are, with what is not shown.
+    rows: usize,
     meter: MeterView,
     charges: Vec<ChargeView>,
     refunds: Vec<RefundView>,
@@ -116,6 +118,7 @@ pub(super) fn world_view(session: &Session, world: &World, start: u64, known_row
     }
     let Lists { refunds, notes, outbox, requests } = lists;
     WorldView {
+        rows: world.rows().len(),
         meter: MeterView {
             calls: calls as f64,
             input_tokens: input_tokens as f64,
