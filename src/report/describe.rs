@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::agent::state::{ApprovalStatus, Status};
 use crate::agent::text::{grouped, preview};
 use crate::log::record::{InDoubt, Record, RecordBody};
 
@@ -23,9 +24,10 @@ pub enum Tone {
 /// What a record says in a line, at most about 160 characters.
 pub fn line(record: &Record) -> String {
     let short = |text: &str| {
-        let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let cut = preview(first, 140);
-        if cut.len() < text.trim_end().len() { format!("{cut} …") } else { cut.to_string() }
+        let words: Vec<&str> = preview(text, 600).split_whitespace().collect();
+        let line = words.join(" ");
+        let cut = preview(&line, 140);
+        if cut.len() < line.len() || line.len() + 60 < text.len() { format!("{cut} …") } else { line }
     };
     match &record.body {
         RecordBody::RunStart { scenario, seed, .. } => format!("{scenario} begins, seed {seed}"),
@@ -69,7 +71,8 @@ pub fn line(record: &Record) -> String {
         RecordBody::Stop { status, used, explanation } => {
             let explained: Vec<String> =
                 explanation.iter().map(|(key, value)| format!(", {} {value}", key.replace('_', " "))).collect();
-            format!("{}; used {used}{}", status.word(), explained.concat())
+            let unit = if *status == Status::BudgetTokens { "tokens" } else { "USD" };
+            format!("{}; used {used} {unit}{}", status.word(), explained.concat())
         }
         RecordBody::Crash { at } => format!("the agent dies {at}"),
         RecordBody::Unknown { fields, .. } => short(&Value::Object(fields.clone()).to_string()),
@@ -122,7 +125,6 @@ fn plain(value: &Value) -> String {
 
 /// How a record is meant.
 pub fn tone(record: &Record) -> Tone {
-    use crate::agent::state::{ApprovalStatus, Status};
     match &record.body {
         RecordBody::ToolResult { ok: true, .. } | RecordBody::Stop { status: Status::Done, .. } => Tone::Good,
         RecordBody::Approval { decision: ApprovalStatus::Approved, .. } => Tone::Good,
