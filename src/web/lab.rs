@@ -17,7 +17,7 @@ use crate::lab::scenario::When;
 use crate::lab::session::{Session, SessionError, Setup, Tick};
 use crate::lab::spots::Progress;
 use crate::log::checkpoint;
-use crate::log::store::{MemoryStore, Store, StoreError};
+use crate::log::store::{LogDamage, MemoryStore, Store, StoreError};
 use crate::report::gaps::gaps_ahead;
 use crate::report::view::{
     EffectView, HostFacts, Known, effect_in_flight, pretty, record_detail, record_views, snapshots_view, view, view_at,
@@ -264,7 +264,12 @@ impl Lab {
     fn read_storage(&mut self) {
         let durable = self.store.inner().read();
         self.shown.snapshots = snapshots_view(&durable.snapshots);
-        self.log_damage = durable.log_damage.map(|damage| damage.message);
+        self.log_damage = durable.log_damage.map(|LogDamage { message, is_torn_end }| match is_torn_end {
+            true => format!(
+                "The last record was cut in the middle of a write and is left out; nothing had been decided on it ({message})."
+            ),
+            false => format!("The log is damaged. It is shown up to there, and the run cannot go on from it ({message})."),
+        });
     }
 
     fn save_scenario(&mut self) {
