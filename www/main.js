@@ -229,9 +229,7 @@ function places(shown) {
     storage(shown.storage, {
       kept: engine.lasting,
       activity: at === 'storage' ? activity : null,
-      json: reader.checkpointAsJson
-        ? (shown.storage.checkpoint_json ?? engine.checkpointText())
-        : null,
+      asJson: reader.checkpointAsJson,
       onJson: (checkpointAsJson) => reader.show({ checkpointAsJson }),
     }),
     world({

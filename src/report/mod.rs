@@ -1,6 +1,8 @@
-//! What people read: a record in a line, a run in three panels.
+//! What people read: a record in a line, a run in three panels. And what other software reads: OpenTelemetry, MCP.
 
 pub mod describe;
 pub mod diff;
 pub mod gaps;
+pub mod mcp;
+pub mod otel;
 pub mod view;

@@ -11,6 +11,8 @@ mod local_store;
 mod runs;
 #[cfg(feature = "study")]
 mod study;
+#[cfg(feature = "study")]
+mod traces;
 
 #[cfg(feature = "lab")]
 pub use lab::Lab;

@@ -30,23 +30,11 @@ export function createTrace(redraw) {
   let seen = 0;
   let selectedBefore = /** @type {number | null} */ (null);
 
-  const atEnd = () => {
-    if (!scroller) return true;
-    const stand = /** @type {HTMLElement | null} */ (scroller.lastElementChild);
-    const end = scroller.scrollHeight - scroller.clientHeight;
-    const wanted = Math.min(end, (stand?.offsetTop ?? end) - scroller.offsetTop);
-    return wanted - scroller.scrollTop < 32;
-  };
-  // Where the run stands; what does not fit is read from its top.
-  const toStand = () => {
-    const stand = /** @type {HTMLElement | null | undefined} */ (scroller?.lastElementChild);
-    if (!scroller || !stand) return;
-    const end = scroller.scrollHeight - scroller.clientHeight;
-    scroller.scrollTop = Math.min(end, stand.offsetTop - scroller.offsetTop);
-  };
+  const atEnd = () =>
+    !scroller || scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 32;
   const toEnd = () => {
     following = true;
-    toStand();
+    if (scroller) scroller.scrollTop = scroller.scrollHeight;
     redraw();
   };
   const scrolled = () => {
@@ -105,7 +93,7 @@ export function createTrace(redraw) {
             /** @type {HTMLElement} */ (row)?.focus({ preventScroll: true });
         }
       }
-      if (following) toStand();
+      if (following && scroller) scroller.scrollTop = scroller.scrollHeight;
     },
   };
 }

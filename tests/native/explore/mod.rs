@@ -1,3 +1,0 @@
-//! The fault explorer.
-
-mod merging;
