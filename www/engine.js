@@ -11,6 +11,7 @@
  */
 import { catalogue } from 'scenarios:catalogue';
 import init, * as lab from './pkg/crashlab.js';
+import { Growing } from './growing.js';
 import { Writer, written } from './writer.js';
 
 /** How virtual time is shown: divided by `factor`, with `beat_ms` between an answer and the next effect. */
@@ -51,6 +52,7 @@ export class Engine {
   /** @type {LabOptions | null} */
   #options = null;
   #drive = 0;
+  #growing = new Growing();
   /** Whether a crash or a question interrupted a run (then it goes on by itself) or single steps. */
   #goesOn = false;
   /** @type {(() => void) | null} */
@@ -202,6 +204,7 @@ export class Engine {
       // Whoever had the run until now may have gone on after this tab had read it.
       if (!ours && this.isKept(run_id)) this.#take(lab.Lab.open(run_id));
       this.#lab?.resume();
+      this.#growing.forgetAgent();
       if (this.#goesOn) {
         this.running = true;
         void this.#loop();
@@ -276,8 +279,11 @@ export class Engine {
     const current = this.#lab;
     if (current) {
       this.#attempt(() => {
-        this.view = current.view();
-        this.records = [...this.records, ...current.records(this.records.length)];
+        const { messages, rows } = this.#growing;
+        this.view = this.#growing.complete(current.view(messages, rows));
+        // A resume can leave a torn record out.
+        if (this.records.length > this.view.record_count) this.records = [];
+        this.records.push(...current.records(this.records.length));
       });
     }
     this.#changed();
@@ -292,13 +298,13 @@ export class Engine {
   #begin() {
     if (!this.#lab) return false;
     if (!this.prepared) return true;
-    const { seed, armed } = this.#lab.view();
+    const { seed, armed } = this.#lab.view(0, 0);
     return this.#attempt(() => {
       const next = this.#start({ .../** @type {LabOptions} */ (this.#options), seed });
       this.#replace(next);
       this.prepared = false;
       if (armed) next.arm(armed.index, armed.when);
-      this.view = next.view();
+      this.view = this.#growing.complete(next.view(0, 0));
       void this.#own(false);
     });
   }
@@ -385,6 +391,7 @@ export class Engine {
     this.#lab = next;
     this.view = null;
     this.records = [];
+    this.#growing = new Growing();
     this.taken = false;
   }
 

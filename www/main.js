@@ -229,7 +229,9 @@ function places(shown) {
     storage(shown.storage, {
       kept: engine.lasting,
       activity: at === 'storage' ? activity : null,
-      asJson: reader.checkpointAsJson,
+      json: reader.checkpointAsJson
+        ? (shown.storage.checkpoint_json ?? engine.checkpointText())
+        : null,
       onJson: (checkpointAsJson) => reader.show({ checkpointAsJson }),
     }),
     world({

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::config::Config;
 use super::run::Run;
 use super::state::Status;
+use super::text::grouped;
 use crate::log::record::{RecordBody, seconds};
 
 /// Why a run may not make its next model call.
@@ -108,7 +109,7 @@ fn check_budgets(run: &Run, config: &Config) -> Option<Trip> {
 pub struct Figures {
     /// The guard.
     pub guard: Status,
-    /// With its unit.
+    /// Without its unit, which the limit has.
     pub observed: String,
     /// With its unit.
     pub limit: String,
@@ -122,8 +123,8 @@ pub fn guard_figures(run: &Run, config: &Config) -> Vec<Figures> {
     let share = |observed: u64, limit: u64| if limit == 0 { 1.0 } else { (observed as f64 / limit as f64).min(1.0) };
     let counted = |guard, observed: u64, limit: u64, unit: &str| Figures {
         guard,
-        observed: format!("{observed} {unit}"),
-        limit: format!("{limit} {unit}"),
+        observed: grouped(observed),
+        limit: format!("{} {unit}{}", grouped(limit), if limit == 1 || unit == "s" { "" } else { "s" }),
         share: share(observed, limit),
     };
     let tokens = state.input_tokens.saturating_add(state.output_tokens);
@@ -131,16 +132,16 @@ pub fn guard_figures(run: &Run, config: &Config) -> Vec<Figures> {
     vec![
         Figures {
             guard: Status::BudgetUsd,
-            observed: format!("{} USD", state.cost.usd()),
+            observed: state.cost.usd(),
             limit: format!("{} USD", limits.budget.usd()),
             share: share(state.cost.0, limits.budget.0),
         },
-        counted(Status::BudgetTokens, tokens, limits.budget_tokens, "tokens"),
-        counted(Status::MaxSteps, state.step.into(), limits.max_steps.into(), "steps"),
+        counted(Status::BudgetTokens, tokens, limits.budget_tokens, "token"),
+        counted(Status::MaxSteps, state.step.into(), limits.max_steps.into(), "step"),
         counted(Status::Deadline, run.history.active_ms / 1_000, limits.deadline_ms / 1_000, "s"),
-        counted(Status::RepeatedCall, repeats.into(), limits.max_repeats.into(), "×"),
-        counted(Status::Stale, state.stale_steps.into(), limits.max_stale_steps.into(), "steps"),
-        counted(Status::MaxReplans, state.replans.into(), limits.max_replans.into(), "times"),
+        counted(Status::RepeatedCall, repeats.into(), limits.max_repeats.into(), "time"),
+        counted(Status::Stale, state.stale_steps.into(), limits.max_stale_steps.into(), "step"),
+        counted(Status::MaxReplans, state.replans.into(), limits.max_replans.into(), "new plan"),
     ]
 }
 

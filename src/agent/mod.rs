@@ -9,6 +9,7 @@ pub mod approval;
 pub mod canonical;
 pub mod config;
 pub mod decimal;
+pub mod future;
 pub mod guards;
 pub mod identity;
 pub mod machine;

@@ -16,7 +16,7 @@ use crate::json::parse;
 use crate::log::record::{InDoubt, Record, RecordBody, object};
 
 /// A checkpoint up to this size is written after every step. A larger one waits until the log has outgrown it.
-const SMALL_CHECKPOINT_BYTES: u64 = 64 * 1024;
+pub(super) const SMALL_CHECKPOINT_BYTES: u64 = 64 * 1024;
 
 impl Agent {
     pub(super) fn advance(&mut self) {

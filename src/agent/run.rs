@@ -146,9 +146,9 @@ pub struct History {
     /// The time of the newest record.
     pub last_ts_ms: u64,
     /// While a wait is under way: the most that a gap between two records may count. 0 while a person has a question.
-    planned_wait_ms: Option<u64>,
+    pub(super) planned_wait_ms: Option<u64>,
     /// True behind the lab's mark of a crash: the gap behind it is downtime.
-    is_dead: bool,
+    pub(super) is_dead: bool,
     /// Bytes of the newest snapshot.
     pub snapshot_bytes: u64,
     /// The step that the newest snapshot stands at.
@@ -513,7 +513,7 @@ pub struct Projection {
 }
 
 /// True if a recorded error leaves open whether the call was executed.
-fn is_unknown(error: &str) -> bool {
+pub(crate) fn is_unknown(error: &str) -> bool {
     FailureCode::of_error(error).is_some_and(|code| code.outcome() == Outcome::Unknown)
 }
 

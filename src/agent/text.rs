@@ -60,6 +60,19 @@ fn is_hangul(character: char) -> bool {
     matches!(character, '\u{1100}'..='\u{11ff}' | '\u{ac00}'..='\u{d7a3}')
 }
 
+/// A number with its thousands apart.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,5 +96,11 @@ mod tests {
     #[test]
     fn one_endless_character_is_left_out_rather_than_torn() {
         assert_eq!(preview(&format!("e{}", "\u{301}".repeat(200)), 120), "");
+    }
+
+    #[test]
+    fn thousands_are_set_apart() {
+        let texts = [0, 999, 1_000, 12_345, 1_234_567].map(grouped);
+        assert_eq!(texts, ["0", "999", "1,000", "12,345", "1,234,567"]);
     }
 }

@@ -169,6 +169,15 @@ impl World {
         Some(self.question(key)?.asked.at_ms + after_ms)
     }
 
+    /// When a question that nobody decides expires; where the scenario does not say, when it would have been decided.
+    pub fn expiry_due_ms(&self, key: &str) -> Option<u64> {
+        let after_ms = self.scenario.person.as_ref().and_then(|person| person.expires_after_ms);
+        match after_ms {
+            Some(after_ms) => Some(self.question(key)?.asked.at_ms + after_ms),
+            None => self.answer_due_ms(key),
+        }
+    }
+
     /// Which question this is, from 0.
     fn number_of(&self, key: &str) -> usize {
         self.questions().iter().rposition(|question| **question.key == *key).unwrap_or(0)

@@ -1,6 +1,7 @@
 //! The lab: a scripted model, a world that keeps its own books, faults, crashes, and the driver that brings them together.
 
 pub mod expect;
+pub mod explore;
 pub mod faults;
 pub mod inbox;
 pub mod invariants;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::faults::FaultKind;
 use super::inbox::DecisionRefused;
-use super::invariants::{self, Breach, Evidence};
+use super::invariants::{Breach, Evidence, INVARIANTS, Kind};
 use super::mechanisms::{Mechanism, Mechanisms};
 use super::scenario::{Scenario, When};
 use super::spots::{Progress, gap_label};
@@ -32,7 +32,8 @@ pub struct Session {
     interactive: bool,
     agent: Option<Agent>,
     world: World,
-    log: Vec<Arc<Record>>,
+    /// Shared with the session's copies until one of them goes on.
+    log: Arc<Vec<Arc<Record>>>,
     epoch: u32,
     now_ms: u64,
     stage: Stage,
@@ -40,6 +41,10 @@ pub struct Session {
     armed: Option<(u64, When)>,
     injected: Option<FaultKind>,
     breaches: Vec<Breach>,
+    /// Changes what the agent wants on its way to the driver.
+    tamper: Option<fn(&mut EffectKind)>,
+    /// False: the caller says when to judge, and what.
+    judges: bool,
 }
 
 /// Where the driver stands.
@@ -172,7 +177,7 @@ impl Session {
             interactive: *interactive,
             agent: None,
             world,
-            log,
+            log: Arc::new(log),
             epoch: store.epoch(),
             now_ms: newest.unwrap_or(scenario.start_ms),
             stage,
@@ -180,6 +185,8 @@ impl Session {
             armed: None,
             injected: None,
             breaches: Vec::new(),
+            tamper: None,
+            judges: true,
             scenario: setup.scenario,
         };
         session.judge();
@@ -190,10 +197,16 @@ impl Session {
 
     /// Goes half an effect further.
     pub fn tick(&mut self, store: &mut dyn Store) -> Tick {
-        let tick = match self.stage.clone() {
+        let tick = match std::mem::replace(&mut self.stage, Stage::Dead) {
             Stage::Dead => Tick::Crashed { armed: false },
-            Stage::Stopped(status) => Tick::Stopped { status },
-            Stage::Fenced => Tick::Fenced,
+            Stage::Stopped(status) => {
+                self.stage = Stage::Stopped(status);
+                Tick::Stopped { status }
+            }
+            Stage::Fenced => {
+                self.stage = Stage::Fenced;
+                Tick::Fenced
+            }
             Stage::Fresh => self.ask_agent(store),
             Stage::Issued(effect) => self.happen(effect, store),
             Stage::Asked(effect) => self.look_into_inbox(effect),
@@ -210,8 +223,11 @@ impl Session {
             return Tick::Crashed { armed: false };
         };
         match agent.poll() {
-            Some(effect) => {
+            Some(mut effect) => {
                 self.progress.effects += 1;
+                if let Some(tamper) = self.tamper {
+                    tamper(&mut effect.kind);
+                }
                 self.stage = Stage::Issued(effect.clone());
                 if self.dies_here(&effect, When::Before) {
                     self.crash(store);
@@ -276,7 +292,7 @@ impl Session {
     fn append(&mut self, record: &Arc<Record>, store: &mut dyn Store) -> Answer {
         match store.append(self.writer(), record) {
             Ok(()) => {
-                self.log.push(record.clone());
+                Arc::make_mut(&mut self.log).push(record.clone());
                 Answer::Durable
             }
             Err(error) => store_answer(error),
@@ -342,7 +358,7 @@ impl Session {
             Arc::new(Record { ts_ms: self.now_ms, run_id: self.config.run_id.clone(), step, body: RecordBody::Crash { at } });
         // The mark is the lab's, for the reader; where it cannot be written, nothing depends on it.
         if store.append(Writer { epoch: self.epoch, fenced: true }, &record).is_ok() {
-            self.log.push(record);
+            Arc::make_mut(&mut self.log).push(record);
         }
         let inbox_is_durable = self.mechanisms.has(Mechanism::DurableApprovals);
         self.world.agent_died(self.progress.crashes, self.now_ms, inbox_is_durable);
@@ -368,7 +384,7 @@ impl Session {
         let durable = store.read();
         let now_ms = self.now_ms + self.scenario.downtime_ms;
         let agent = recover(self.config.clone(), &durable, now_ms).map_err(SessionError::Recovery)?;
-        self.log = durable.records;
+        self.log = Arc::new(durable.records);
         self.now_ms = now_ms;
         self.agent = Some(agent);
         self.stage = Stage::Fresh;
@@ -381,6 +397,14 @@ impl Session {
     pub fn decide(&mut self, key: &str, decision: Decision) -> Result<(), SessionError> {
         let at_ms = self.world.answer_due_ms(key).unwrap_or(self.now_ms);
         self.world.decide(key, decision, at_ms).map_err(SessionError::Decision)?;
+        self.judge();
+        Ok(())
+    }
+
+    /// Nobody decides about an open question in time.
+    pub fn expire(&mut self, key: &str) -> Result<(), SessionError> {
+        let at_ms = self.world.expiry_due_ms(key).unwrap_or(self.now_ms);
+        self.world.expire(key, at_ms).map_err(SessionError::Decision)?;
         self.judge();
         Ok(())
     }
@@ -421,12 +445,32 @@ impl Session {
 
     // --- What is to be seen --------------------------------------------------------------------------------------------------
 
-    /// Takes note of invariants that are broken now.
     fn judge(&mut self) {
-        let place = self.log.len().checked_sub(1);
-        for breach in invariants::breaches(&self.evidence()) {
-            if self.breach(breach.id).is_none() {
-                self.breaches.push(Breach { record: place, ..breach });
+        if self.judges {
+            self.judge_those(|_| true);
+        }
+    }
+
+    /// From here on the caller judges, who knows what has changed.
+    pub fn leave_judging_to_me(&mut self) {
+        self.judges = false;
+    }
+
+    /// Puts a bug into the agent: each of its effects goes through this function. For tests of the search.
+    #[doc(hidden)]
+    pub fn tamper_with(&mut self, tamper: fn(&mut EffectKind)) {
+        self.tamper = Some(tamper);
+    }
+
+    /// Takes note of those of the `Always` invariants that are broken now. They are named by their place in [`INVARIANTS`].
+    pub fn judge_those(&mut self, which: impl Fn(usize) -> bool) {
+        let record = self.log.len().checked_sub(1);
+        for (place, invariant) in INVARIANTS.iter().enumerate() {
+            if invariant.kind != Kind::Always || !which(place) || self.breach(invariant.id).is_some() {
+                continue;
+            }
+            if let Err(explanation) = (invariant.judge)(&self.evidence()) {
+                self.breaches.push(Breach { id: invariant.id, explanation, record });
             }
         }
     }
@@ -503,6 +547,14 @@ impl Session {
             Stage::Issued(effect) => Some((effect, When::Before)),
             Stage::Asked(effect) | Stage::Happened { effect, .. } => Some((effect, When::After)),
             Stage::Dead | Stage::Fresh | Stage::Stopped(_) | Stage::Fenced => None,
+        }
+    }
+
+    /// The answer that is under way to the agent.
+    pub fn reply(&self) -> Option<&Reply> {
+        match &self.stage {
+            Stage::Happened { reply, .. } => Some(reply),
+            Stage::Dead | Stage::Fresh | Stage::Issued(_) | Stage::Asked(_) | Stage::Stopped(_) | Stage::Fenced => None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::scenario::{CrashSpot, Scenario, When};
 use crate::agent::protocol::EffectKind;
+use crate::log::record::RecordBody;
 
 /// What has to survive a closed page beside log, checkpoint and the world's books.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -65,18 +66,71 @@ pub fn effect_label(effect: &EffectKind) -> String {
     }
 }
 
-/// The instant before or after an effect, in words.
+/// The instant before or after an effect, as it stands behind "crash" or "the agent dies".
 pub fn gap_label(effect: &EffectKind, when: When) -> String {
-    let label = effect_label(effect);
-    match (when, effect) {
-        (When::Before, _) => format!("before: {label}"),
-        (When::After, EffectKind::Append(_) | EffectKind::SaveCheckpoint { .. }) => {
-            format!("after: {label}, before the agent knew")
+    let (subject, before, after, then) = match effect {
+        EffectKind::Append(record) => {
+            (record_noun(&record.body), "is written down", "was written down", ", before the agent knew")
         }
-        (When::After, EffectKind::CallTool { .. } | EffectKind::CallModel { .. }) => {
-            format!("after: {label} happened, before its answer")
+        EffectKind::SaveCheckpoint { .. } => ("the checkpoint".to_string(), "is saved", "was saved", ", before the agent knew"),
+        EffectKind::CallModel { .. } => ("the model".to_string(), "is asked", "was asked", ", before its answer"),
+        EffectKind::CallTool { call, .. } => {
+            let (subject, before, after) = deed(&call.name);
+            (subject, before, after, ", before its answer")
         }
-        (When::After, EffectKind::AskApproval { .. }) => format!("after: {label}, before the answer"),
-        (When::After, EffectKind::Wait { .. } | EffectKind::Stop { .. }) => format!("after: {label}"),
+        EffectKind::AskApproval { tool, .. } => {
+            (format!("the question about {}", deed(tool).0), "is asked", "was asked", ", before the answer")
+        }
+        EffectKind::Wait { .. } => ("the wait".to_string(), "begins", "was over", ""),
+        EffectKind::Stop { .. } => ("the run".to_string(), "ends", "ended", ""),
+    };
+    let attempt = match effect {
+        EffectKind::CallModel { attempt, .. } | EffectKind::CallTool { attempt, .. } if *attempt > 1 => {
+            format!(" (attempt {attempt})")
+        }
+        _ => String::new(),
+    };
+    match when {
+        When::Before => format!("before {subject} {before}{attempt}"),
+        When::After => format!("after {subject} {after}{attempt}{then}"),
     }
+}
+
+/// A tool's work as a sentence: what, and what is and was done with it.
+fn deed(tool: &str) -> (String, &'static str, &'static str) {
+    let (subject, before, after) = match tool {
+        "search_kb" => ("the knowledge base", "is searched", "was searched"),
+        "read_article" => ("the article", "is read", "was read"),
+        "get_account" => ("the account", "is looked up", "was looked up"),
+        "get_invoice" => ("the invoice", "is looked up", "was looked up"),
+        "find_voucher" => ("the voucher", "is looked for", "was looked for"),
+        "issue_refund" => ("the refund", "happens", "happened"),
+        "send_voucher" => ("the voucher", "is sent", "was sent"),
+        "add_internal_note" => ("the note", "is saved", "was saved"),
+        "escalate" => ("the ticket", "is handed over", "was handed over"),
+        other => return (other.to_string(), "runs", "ran"),
+    };
+    (subject.to_string(), before, after)
+}
+
+/// What a record says, as the subject of a sentence.
+fn record_noun(body: &RecordBody) -> String {
+    let noun = match body {
+        RecordBody::RunStart { .. } => "the start of the run",
+        RecordBody::LlmRequest { .. } => "the intent to ask the model",
+        RecordBody::LlmCall(_) => "the model’s answer",
+        RecordBody::LlmRetry(_) => "the model’s failure",
+        RecordBody::ToolRetry { tool, .. } => return format!("the failure of {tool}"),
+        RecordBody::ApprovalRequest { tool, .. } => return format!("the intent to ask about {tool}"),
+        RecordBody::Approval { tool, .. } => return format!("the decision about {tool}"),
+        RecordBody::ToolCall { tool, .. } => return format!("the intent to call {tool}"),
+        RecordBody::ToolResult { tool, .. } => return format!("the result of {tool}"),
+        RecordBody::Replan { .. } => "the need to plan again",
+        RecordBody::Guard { .. } => "the limit that was reached",
+        RecordBody::Checkpoint { .. } => "the checkpoint’s number",
+        RecordBody::Resume { .. } => "the resume",
+        RecordBody::Stop { .. } => "the end of the run",
+        RecordBody::Crash { .. } | RecordBody::Unknown { .. } => "a mark",
+    };
+    noun.to_string()
 }

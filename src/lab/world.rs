@@ -69,7 +69,8 @@ pub struct World {
     pub(super) scenario: Arc<Scenario>,
     /// False: services do not recognise a repeated request.
     recognises_keys: bool,
-    rows: Vec<Arc<Row>>,
+    /// Shared with the world's copies until something happens in one of them.
+    rows: Arc<Vec<Arc<Row>>>,
 }
 
 /// An answer on its way to the agent.
@@ -84,18 +85,18 @@ pub struct Reply {
 impl World {
     /// A world in which nothing has happened yet.
     pub fn new(scenario: Arc<Scenario>, recognises_keys: bool) -> World {
-        World { scenario, recognises_keys, rows: Vec::new() }
+        World { scenario, recognises_keys, rows: Arc::default() }
     }
 
     /// A world with books.
     pub fn with_rows(scenario: Arc<Scenario>, recognises_keys: bool, rows: Vec<Arc<Row>>) -> World {
-        World { scenario, recognises_keys, rows }
+        World { scenario, recognises_keys, rows: Arc::new(rows) }
     }
 
     /// The world when its books had this many rows.
     #[must_use]
     pub fn as_of(&self, rows: usize) -> World {
-        World { rows: self.rows[..rows.min(self.rows.len())].to_vec(), ..self.clone() }
+        World { rows: Arc::new(self.rows[..rows.min(self.rows.len())].to_vec()), ..self.clone() }
     }
 
     /// The books.
@@ -109,7 +110,7 @@ impl World {
     }
 
     pub(super) fn enter(&mut self, at_ms: u64, record: Option<u64>, entry: Entry) {
-        self.rows.push(Arc::new(Row { at_ms, record, entry }));
+        Arc::make_mut(&mut self.rows).push(Arc::new(Row { at_ms, record, entry }));
     }
 
     /// The model is called. `injected`: a fault that is not in the scenario.
@@ -328,7 +329,7 @@ impl World {
     /// What the provider has billed: calls, tokens in and out, cost.
     pub fn meter(&self) -> (u64, u64, u64, PicoUsd) {
         let mut meter = (0, 0, 0, PicoUsd(0));
-        for row in &self.rows {
+        for row in self.rows.iter() {
             if let Entry::ModelCall { input_tokens, output_tokens, cost, .. } = &row.entry {
                 let is_billed = u64::from(cost.0 > 0 || *input_tokens > 0);
                 meter = (meter.0 + is_billed, meter.1 + input_tokens, meter.2 + output_tokens, meter.3.plus(*cost));
@@ -357,6 +358,12 @@ fn outcome_word(answer: &Answer) -> Arc<str> {
         Answer::Failed(failure) => failure.code.word().into(),
         _ => "ok".into(),
     }
+}
+
+/// True if a request is one of those that a fault of the scenario counts.
+pub(crate) fn is_counted(fault: &Fault, tool: &str, args: &str) -> bool {
+    let of_tool = matches!(&fault.on, FaultTarget::Tool(name) if **name == *tool);
+    of_tool && fault.args.as_ref().is_none_or(|wanted| contains_text(args, wanted))
 }
 
 /// True if an object holds all the fields of another, with the same values.

@@ -122,13 +122,16 @@ fn compare_with_start(config: &Config, records: &[Arc<Record>]) -> Result<(), Re
     let Some(RecordBody::RunStart { scenario, seed, mechanisms, limits, .. }) = start else {
         return Ok(());
     };
-    let differs = |what, recorded: String, now: String| {
-        if recorded == now { Ok(()) } else { Err(RecoveryError::Changed { what, recorded, now }) }
-    };
-    differs("scenario", scenario.to_string(), config.scenario.to_string())?;
-    differs("seed", seed.to_string(), config.seed.to_string())?;
-    differs("set of mechanisms", mechanisms.to_string(), config.mechanisms.to_string())?;
-    differs("set of limits", limits.to_string(), config.limits_json().to_string())
+    fn differs<T: PartialEq + ToString>(what: &'static str, recorded: &T, now: &T) -> Result<(), RecoveryError> {
+        if recorded == now {
+            return Ok(());
+        }
+        Err(RecoveryError::Changed { what, recorded: recorded.to_string(), now: now.to_string() })
+    }
+    differs("scenario", scenario, &config.scenario)?;
+    differs("seed", seed, &config.seed)?;
+    differs("set of mechanisms", mechanisms, &config.mechanisms)?;
+    differs("set of limits", limits, &Arc::new(config.limits_json()))
 }
 
 /// What is left when approvals lived in memory only: an undecided gate.

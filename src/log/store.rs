@@ -106,7 +106,8 @@ pub trait Store {
 /// Storage in memory, for tests and for the search. It survives the agent's crash, as the value is the driver's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MemoryStore {
-    records: Vec<Arc<Record>>,
+    /// Shared with the store's copies until one of them writes.
+    records: Arc<Vec<Arc<Record>>>,
     snapshots: Vec<(u64, u64, Arc<AgentState>)>,
     epoch: u32,
 }
@@ -120,7 +121,11 @@ impl MemoryStore {
     /// A copy of what another store holds, without the snapshots that cannot be used.
     pub fn copy_of(durable: &Durable, epoch: u32) -> MemoryStore {
         let usable = |found: &FoundSnapshot| Some((found.generation, found.bytes, found.state.as_ref().ok()?.clone()));
-        MemoryStore { records: durable.records.clone(), snapshots: durable.snapshots.iter().filter_map(usable).collect(), epoch }
+        MemoryStore {
+            records: Arc::new(durable.records.clone()),
+            snapshots: durable.snapshots.iter().filter_map(usable).collect(),
+            epoch,
+        }
     }
 
     fn check(&self, writer: Writer) -> Result<(), StoreError> {
@@ -132,7 +137,7 @@ impl MemoryStore {
 impl Store for MemoryStore {
     fn append(&mut self, writer: Writer, record: &Arc<Record>) -> Result<(), StoreError> {
         self.check(writer)?;
-        self.records.push(record.clone());
+        Arc::make_mut(&mut self.records).push(record.clone());
         Ok(())
     }
 
@@ -160,7 +165,7 @@ impl Store for MemoryStore {
             bytes: *bytes,
             state: Ok(state.clone()),
         };
-        Durable { records: self.records.clone(), snapshots: self.snapshots.iter().map(found).collect(), log_damage: None }
+        Durable { records: self.records.to_vec(), snapshots: self.snapshots.iter().map(found).collect(), log_damage: None }
     }
 }
 

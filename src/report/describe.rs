@@ -1,10 +1,10 @@
 //! One short line for each record.
 
 use serde::Serialize;
+use serde_json::Value;
 
-use crate::agent::money::cents_text;
-use crate::agent::text::preview;
-use crate::json::decimal;
+use crate::agent::state::{ApprovalStatus, Status};
+use crate::agent::text::{grouped, preview};
 use crate::log::record::{InDoubt, Record, RecordBody};
 
 /// How a record is meant.
@@ -24,9 +24,10 @@ pub enum Tone {
 /// What a record says in a line, at most about 160 characters.
 pub fn line(record: &Record) -> String {
     let short = |text: &str| {
-        let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let cut = preview(first, 140);
-        if cut.len() < text.trim_end().len() { format!("{cut} …") } else { cut.to_string() }
+        let words: Vec<&str> = preview(text, 600).split_whitespace().collect();
+        let line = words.join(" ");
+        let cut = preview(&line, 140);
+        if cut.len() < line.len() || line.len() + 60 < text.len() { format!("{cut} …") } else { line }
     };
     match &record.body {
         RecordBody::RunStart { scenario, seed, .. } => format!("{scenario} begins, seed {seed}"),
@@ -37,34 +38,26 @@ pub fn line(record: &Record) -> String {
             format!("attempt {} failed ({}); again in {}", retry.attempt, short(&retry.error), duration(retry.backoff_ms))
         }
         RecordBody::ApprovalRequest { tool, args, approval_key } => {
-            let again = if approval_key.contains(":in-doubt:") { "send it again? It may have been executed: " } else { "" };
-            format!("{again}may {tool} run with {}?", short(&args.to_string()))
+            let again = if approval_key.contains(":in-doubt:") { "It may have been executed already: " } else { "" };
+            format!("May {tool} run? {again}{}", short(&prose(args)))
         }
         RecordBody::Approval { tool, decision, approver, note, reused, .. } => {
             let note = note.as_ref().map_or(String::new(), |note| format!(": “{}”", short(note)));
             let reused = if *reused { ", decided before" } else { "" };
             format!("{tool} {} by {approver}{reused}{note}", decision.word())
         }
-        RecordBody::ToolCall { tool, args, attempt: 1, .. } => format!("{tool} {}", short(&args.to_string())),
+        RecordBody::ToolCall { tool, args, attempt: 1, .. } => format!("{tool}: {}", short(&prose(args))),
         RecordBody::ToolCall { tool, attempt, idempotency_key, .. } => {
             format!("{tool}, attempt {attempt}, key {idempotency_key}")
         }
-        RecordBody::ToolResult { tool, ok: true, result, .. } => {
-            match (result.get("refund_id"), result.get("amount").and_then(decimal)) {
-                (Some(refund_id), Some(amount)) => {
-                    let amount = amount.scaled(2).map(cents_text).unwrap_or_default();
-                    format!("{}: {amount}", refund_id.as_str().unwrap_or_default())
-                }
-                _ => format!("{tool}: {}", short(&result.to_string())),
-            }
-        }
+        RecordBody::ToolResult { tool, ok: true, result, .. } => format!("{tool}: {}", short(&prose(result))),
         RecordBody::ToolResult { tool, result, .. } => {
             let error = result.get("error").and_then(|error| error.as_str());
             format!("{tool}: {}", short(error.unwrap_or("it failed")))
         }
         RecordBody::Replan { reason } => short(reason),
         RecordBody::Guard { guard, observed, limit } => format!("{}: {observed}, allowed {limit}", guard.word()),
-        RecordBody::Checkpoint { bytes, generation } => format!("generation {generation}, {bytes} bytes"),
+        RecordBody::Checkpoint { bytes, generation } => format!("generation {generation}, {} bytes", grouped(*bytes)),
         RecordBody::Resume { from_step, checkpoint_generation, records_replayed, in_doubt } => {
             let base = checkpoint_generation.map_or("no checkpoint".to_string(), |generation| format!("checkpoint {generation}"));
             let replayed = if *records_replayed == 1 { "1 record".to_string() } else { format!("{records_replayed} records") };
@@ -78,16 +71,60 @@ pub fn line(record: &Record) -> String {
         RecordBody::Stop { status, used, explanation } => {
             let explained: Vec<String> =
                 explanation.iter().map(|(key, value)| format!(", {} {value}", key.replace('_', " "))).collect();
-            format!("{}; used {used}{}", status.word(), explained.concat())
+            let unit = if *status == Status::BudgetTokens { "tokens" } else { "USD" };
+            format!("{}; used {used} {unit}{}", status.word(), explained.concat())
         }
         RecordBody::Crash { at } => format!("the agent dies {at}"),
-        RecordBody::Unknown { fields, .. } => short(&serde_json::Value::Object(fields.clone()).to_string()),
+        RecordBody::Unknown { fields, .. } => short(&Value::Object(fields.clone()).to_string()),
+    }
+}
+
+/// Arguments and results as people say them: `refund RF-00001, charge CH-90121, 288.00 USD, status succeeded`. Lists are counted.
+/// What is longer than a line is cut before it costs anything.
+fn prose(value: &Value) -> String {
+    let Value::Object(fields) = value else {
+        return plain(value);
+    };
+    let mut text = String::new();
+    for (key, value) in fields {
+        let name = key.strip_suffix("_id").unwrap_or(key).replace('_', " ");
+        let part = match (key.as_str(), value) {
+            ("currency", _) if fields.contains_key("amount") => continue,
+            ("amount", amount) => match fields.get("currency") {
+                Some(currency) => format!("{} {}", plain(amount), plain(currency)),
+                None => format!("{name} {}", plain(amount)),
+            },
+            (_, Value::Array(items)) => match (items.len(), name.strip_suffix('s')) {
+                (1, Some(one)) => format!("1 {one}"),
+                (count, _) => format!("{count} {name}"),
+            },
+            (_, Value::Bool(true)) => name,
+            (_, Value::Bool(false)) => format!("not {name}"),
+            (_, Value::Null) => format!("no {name}"),
+            (_, other) => format!("{name} {}", plain(other)),
+        };
+        if !text.is_empty() {
+            text.push_str(", ");
+        }
+        text.push_str(&part);
+        if text.len() > 400 {
+            break;
+        }
+    }
+    text
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => preview(text, 200).to_string(),
+        Value::Array(items) => format!("{} items", items.len()),
+        Value::Object(fields) => format!("{} fields", fields.len()),
+        other => other.to_string(),
     }
 }
 
 /// How a record is meant.
 pub fn tone(record: &Record) -> Tone {
-    use crate::agent::state::{ApprovalStatus, Status};
     match &record.body {
         RecordBody::ToolResult { ok: true, .. } | RecordBody::Stop { status: Status::Done, .. } => Tone::Good,
         RecordBody::Approval { decision: ApprovalStatus::Approved, .. } => Tone::Good,
@@ -121,4 +158,19 @@ pub fn clock(ms: u64) -> String {
     let day_ms = ms % 86_400_000;
     let (hours, minutes, seconds) = (day_ms / 3_600_000, day_ms / 60_000 % 60, day_ms / 1_000 % 60);
     format!("{hours:02}:{minutes:02}:{seconds:02}.{:03} UTC", day_ms % 1_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn results_are_said_in_words_and_lists_are_counted() {
+        let refund = json!({"refund_id": "RF-00001", "amount": 288, "currency": "USD", "status": "succeeded"});
+        assert_eq!(prose(&refund), "refund RF-00001, 288 USD, status succeeded");
+        assert_eq!(prose(&json!({"hits": [1, 2]})), "2 hits");
+        assert_eq!(prose(&json!({"hits": [1], "saved": true, "note_count": 1})), "1 hit, saved, note count 1");
+        assert_eq!(prose(&json!(["a", "b"])), "2 items");
+    }
 }

@@ -9,7 +9,7 @@ use wasm_bindgen::prelude::*;
 use super::local_store::LocalStore;
 use super::runs::scenario_info;
 use super::{lab_error, scenario_of, to_js};
-use crate::agent::protocol::Decision;
+use crate::agent::protocol::{Decision, EffectKind};
 use crate::json::{Fields, ReadError, count, parse};
 use crate::lab::ledger::Row;
 use crate::lab::mechanisms::Mechanisms;
@@ -17,9 +17,11 @@ use crate::lab::scenario::When;
 use crate::lab::session::{Session, SessionError, Setup, Tick};
 use crate::lab::spots::Progress;
 use crate::log::checkpoint;
-use crate::log::store::{MemoryStore, Store, StoreError};
+use crate::log::store::{LogDamage, MemoryStore, Store, StoreError};
 use crate::report::gaps::gaps_ahead;
-use crate::report::view::{EffectView, HostFacts, effect_in_flight, pretty, record_detail, record_view, view, view_at};
+use crate::report::view::{
+    EffectView, HostFacts, Known, effect_in_flight, pretty, record_detail, record_views, snapshots_view, view, view_at,
+};
 
 /// A run in the lab.
 #[wasm_bindgen]
@@ -32,6 +34,10 @@ pub struct Lab {
     warning: Option<String>,
     /// What was wrong with the log when it was last read: at the opening and at a resume, not at every frame.
     log_damage: Option<String>,
+    /// What is shown of storage, kept so that a frame costs the same late in a run as early.
+    shown: HostFacts,
+    /// Records whose bytes are counted in `shown`.
+    counted_records: usize,
 }
 
 /// Storage in memory or in localStorage.
@@ -87,7 +93,7 @@ impl Lab {
             false => AnyStore::Memory(MemoryStore::default()),
         };
         let session = Session::start(setup, store.inner_mut()).map_err(session_error)?;
-        let mut lab = Lab { session, store, saved_rows: 0, warning: None, log_damage: None };
+        let mut lab = Lab::new(session, store);
         lab.save_scenario();
         lab.save_session();
         Ok(lab)
@@ -107,15 +113,21 @@ impl Lab {
         let rows = rows.map_err(damaged)?;
         let saved_rows = rows.len();
         let setup = Setup { scenario, mechanisms, seed, interactive: true };
-        let log_damage = damage_of(&store);
         let session = Session::reopen(setup, rows, progress, &store);
-        Ok(Lab { session, store: AnyStore::Local(store), saved_rows, warning: None, log_damage })
+        let mut lab = Lab { saved_rows, ..Lab::new(session, AnyStore::Local(store)) };
+        lab.read_storage();
+        Ok(lab)
     }
 
     /// Goes half an effect further.
     #[wasm_bindgen(unchecked_return_type = "Tick")]
     pub fn tick(&mut self) -> Result<JsValue, JsValue> {
+        let saves =
+            matches!(self.session.in_flight(), Some((effect, _)) if matches!(effect.kind, EffectKind::SaveCheckpoint { .. }));
         let tick = self.session.tick(self.store.inner_mut());
+        if saves {
+            self.shown.snapshots = snapshots_view(&self.store.inner().snapshots());
+        }
         self.save_session();
         Ok(to_js(&match tick {
             Tick::Happened { takes_ms } => {
@@ -158,7 +170,7 @@ impl Lab {
     #[wasm_bindgen]
     pub fn resume(&mut self) -> Result<(), JsValue> {
         self.session.resume(self.store.inner_mut()).map_err(session_error)?;
-        self.log_damage = damage_of(self.store.inner());
+        self.read_storage();
         self.save_session();
         Ok(())
     }
@@ -185,12 +197,22 @@ impl Lab {
         Ok(to_js(&gaps_ahead(&self.session, &copy))?)
     }
 
-    /// The panels as they are now.
+    /// The panels as they are now, without the messages and the rows of the world's books that the caller knows.
     #[wasm_bindgen(unchecked_return_type = "LabView")]
-    pub fn view(&self) -> Result<JsValue, JsValue> {
-        let store = self.store.inner();
-        let host = HostFacts { warning: self.warning.clone().or_else(|| self.log_damage.clone()) };
-        Ok(to_js(&view(&self.session, &store.snapshots(), store.epoch(), host))?)
+    pub fn view(&mut self, known_messages: usize, known_rows: usize) -> Result<JsValue, JsValue> {
+        let log = self.session.log();
+        // A resume can leave a torn record out: then everything is counted anew.
+        if log.len() < self.counted_records {
+            (self.counted_records, self.shown.log_bytes) = (0, 0);
+        }
+        self.shown.log_bytes += log.iter().skip(self.counted_records).map(|record| record.to_line().len() + 1).sum::<usize>();
+        self.counted_records = log.len();
+        let host = HostFacts {
+            warning: self.warning.clone().or_else(|| self.log_damage.clone()),
+            epoch: self.store.inner().epoch(),
+            ..self.shown.clone()
+        };
+        Ok(to_js(&view(&self.session, host, Known { messages: known_messages, rows: known_rows }))?)
     }
 
     /// The panels as they were right after a record. Changes nothing.
@@ -202,11 +224,7 @@ impl Lab {
     /// The records from a place of the log on.
     #[wasm_bindgen(unchecked_return_type = "RecordView[]")]
     pub fn records(&self, from: usize) -> Result<JsValue, JsValue> {
-        let log = self.session.log();
-        let start_ms = log.first().map_or(0, |record| record.ts_ms);
-        let views: Vec<_> =
-            log.iter().enumerate().skip(from).map(|(index, record)| record_view(index, record, start_ms)).collect();
-        Ok(to_js(&views)?)
+        Ok(to_js(&record_views(self.session.log(), from))?)
     }
 
     /// A record with what it did.
@@ -238,6 +256,22 @@ impl Lab {
 }
 
 impl Lab {
+    fn new(session: Session, store: AnyStore) -> Lab {
+        Lab { session, store, saved_rows: 0, warning: None, log_damage: None, shown: HostFacts::default(), counted_records: 0 }
+    }
+
+    /// Takes note of what is in storage, and of what is wrong with it.
+    fn read_storage(&mut self) {
+        let durable = self.store.inner().read();
+        self.shown.snapshots = snapshots_view(&durable.snapshots);
+        self.log_damage = durable.log_damage.map(|LogDamage { message, is_torn_end }| match is_torn_end {
+            true => format!(
+                "The last record was cut in the middle of a write and is left out; nothing had been decided on it ({message})."
+            ),
+            false => format!("The log is damaged. It is shown up to there, and the run cannot go on from it ({message})."),
+        });
+    }
+
     fn save_scenario(&mut self) {
         if let AnyStore::Local(store) = &self.store {
             let saved = store.set("scenario", &self.session.scenario().json);
@@ -264,10 +298,6 @@ impl Lab {
     }
 }
 
-fn damage_of(store: &dyn Store) -> Option<String> {
-    store.read().log_damage.map(|damage| damage.message)
-}
-
 fn unsaved(error: &StoreError) -> String {
     format!("{error} What happens now is gone with the page.")
 }
@@ -288,6 +318,7 @@ fn write_session(session: &Session) -> String {
     put("step", step.into());
     put("status", session.status().map_or(Value::Null, |status| status.word().into()));
     put("question_open", question_open.into());
+    put("saved_at_ms", (now_ms() as u64).into());
     put("seed", session.config().seed.into());
     put("mechanisms", session.mechanisms().to_json());
     put("effects", progress.effects.into());
@@ -295,6 +326,11 @@ fn write_session(session: &Session) -> String {
     put("resumes", progress.resumes.into());
     put("spots_met", progress.spots_met.iter().copied().map(Value::from).collect());
     Value::Object(fields).to_string()
+}
+
+/// The wall clock, for people who look for a run of last week. Nothing of a run depends on it.
+fn now_ms() -> f64 {
+    js_sys::Date::now()
 }
 
 fn read_session(text: &str) -> Result<(Mechanisms, u64, Progress), ReadError> {

@@ -72,6 +72,11 @@ impl LocalStore {
         self.set(&place(rest, index), value)
     }
 
+    /// Records in the log, without reading what they say again.
+    pub fn record_count(&self) -> usize {
+        self.records
+    }
+
     /// Takes everything of this run away.
     pub fn clear(&self) -> Result<(), StoreError> {
         let own = self.key("");

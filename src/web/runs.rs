@@ -39,6 +39,8 @@ struct SavedRun {
     status: Option<String>,
     question_open: bool,
     damage: Option<String>,
+    records: f64,
+    last_active_ms: Option<f64>,
 }
 
 /// What a scenario is about, from its JSON text.
@@ -99,6 +101,8 @@ fn saved_run(run_id: &str) -> SavedRun {
             status: from.optional("status", Fields::text)?.map(str::to_string),
             question_open: from.boolean("question_open")?,
             damage: None,
+            records: store.record_count() as f64,
+            last_active_ms: from.optional("saved_at_ms", Fields::count)?.map(|ms| ms as f64),
         })
     };
     read().unwrap_or_else(|error| unreadable(format!("what is stored about this run cannot be read: {error}")))

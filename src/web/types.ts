@@ -47,6 +47,10 @@ export interface SavedRun {
   question_open: boolean;
   /** A sentence, if parts of it cannot be read. */
   damage: string | null;
+  /** Records in its log. */
+  records: number;
+  /** When it was last written, as the wall clock says: milliseconds since 1970. Null: not known. */
+  last_active_ms: number | null;
 }
 
 /** What one `tick()` did. A run is driven by calling it again and again. */
@@ -133,7 +137,10 @@ export interface RecordDetail {
   ledger: number[];
 }
 
-/** Everything the three panels and the controls show, now or as of a record. */
+/**
+ * Everything the three panels and the controls show, now or as of a record. The present comes without what the caller of
+ * `view(known_messages, known_rows)` has already: messages, refunds, notes, outbox, requests, and questions that have not changed.
+ */
 export interface LabView {
   run_id: string;
   scenario_id: string;
@@ -169,7 +176,7 @@ export interface MemoryView {
   status: string;
   plan: { steps: string[]; version: number; needs_replan: boolean };
   messages: { role: string; text: string; tool: string | null }[];
-  /** Guards: what was observed and what the limit is, as text with units. */
+  /** Guards: what was observed, and the limit with its unit: `1,204` of `60,000 tokens`. */
   guards: { name: string; observed: string; limit: string; share: number }[];
   llm_calls: number;
   input_tokens: number;
@@ -185,13 +192,15 @@ export interface StorageView {
   generations: { generation: number; step: number; bytes: number; damage: string | null }[];
   /** The summary of the newest checkpoint, as key and value or `<17 items>`; null before the first. */
   summary: { key: string; value: string }[] | null;
-  /** The newest checkpoint as indented JSON text. */
+  /** The newest checkpoint as indented JSON text; null for the present, where `checkpoint_json()` gives it when it is wanted. */
   checkpoint_json: string | null;
   /** A sentence, if storage is full, absent or damaged. */
   warning: string | null;
 }
 
 export interface WorldView {
+  /** How long the books are, with rows that are not shown. */
+  rows: number;
   meter: { calls: number; input_tokens: number; output_tokens: number; cost_usd: string };
   charges: { charge_id: string; invoice_id: string; amount: string; refunded: string }[];
   refunds: {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { drive, ONE_REFUND, openLab } from './lab.js';
 import { openPage, waitUntilReady } from './support.js';
 
-const REFUNDED = 'issue_refund happened, before its answer';
+const REFUNDED = 'after the refund happened, before its answer';
 
 test('a crash after the refund and before its answer leaves one refund', async () => {
   const { lab } = await openLab();

@@ -127,7 +127,7 @@ fn one_of_each() -> Vec<RecordBody> {
         resume(None, None),
         stop(&[]),
         stop(&[("next_call", json!(0.25)), ("limit", json!(0.6))]),
-        RecordBody::Crash { at: text("after: issue_refund happened, before its answer") },
+        RecordBody::Crash { at: text("after the refund happened, before its answer") },
         RecordBody::Unknown { kind: text("of_a_later_version"), fields: Map::from_iter([("what".to_string(), json!({"a": 1}))]) },
     ]
 }

@@ -31,3 +31,26 @@ export const count = (n) => grouped.format(n);
  * @param {string} [many]
  */
 export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
+
+/** How much of a list the panels show: a frame costs the same late in a run as early. The trace and the files have everything. */
+export const LATEST = 100;
+
+/**
+ * @template T
+ * @param {T[]} list
+ */
+export const latest = (list) => (list.length > LATEST ? list.slice(-LATEST) : list);
+
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+
+/**
+ * `5 minutes ago`.
+ * @param {number} ms  Milliseconds since 1970.
+ */
+export function ago(ms) {
+  const minutes = (Date.now() - ms) / 60_000;
+  if (minutes < 1) return 'just now';
+  if (minutes < 60) return relative.format(-Math.floor(minutes), 'minute');
+  if (minutes < 24 * 60) return relative.format(-Math.floor(minutes / 60), 'hour');
+  return relative.format(-Math.floor(minutes / 60 / 24), 'day');
+}

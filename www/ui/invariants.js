@@ -17,14 +17,14 @@ const GLYPH = { holds: 'check', broken: 'broken', open: 'open' };
 export function invariants({ all, onSelect }) {
   const broken = all.filter(({ verdict }) => verdict === 'broken').length;
   const open = all.filter(({ verdict }) => verdict === 'open').length;
-  return html`<section class="invariants" aria-labelledby="invariants-title">
+  return html`<section class="panel invariants" aria-labelledby="invariants-title">
     <header>
       <h2 id="invariants-title">Invariants</h2>
       <p class=${broken > 0 ? 'broken' : ''}>
         ${broken > 0 ? `${broken} broken` : open > 0 ? `all hold, ${open} open` : 'all hold'}
       </p>
     </header>
-    <ul tabindex="0" aria-labelledby="invariants-title">
+    <ul class="body" tabindex="0" aria-labelledby="invariants-title">
       ${all.map(
         ({ name, kind, verdict, record, explanation }) =>
           html`<li class=${verdict} ${mark(verdict)}>

@@ -1,7 +1,7 @@
 /** The agent itself: plan, guards, conversation. After a crash there is nothing here, and that is to be felt. */
 import { html, nothing } from 'lit/html.js';
 import { ref } from 'lit/directives/ref.js';
-import { count, plural } from './format.js';
+import { LATEST, count, latest, plural } from './format.js';
 import { mark } from './mark.js';
 import './memory.css';
 
@@ -72,9 +72,14 @@ function full({ plan, guards, messages, llm_calls, input_tokens, output_tokens, 
         )}
       </tbody>
     </table>
-    <h3>Conversation <small>${plural(messages.length, 'message')}</small></h3>
+    <h3>
+      Conversation
+      <small
+        >${plural(messages.length, 'message')}${messages.length > LATEST ? `, the last ${LATEST}` : ''}</small
+      >
+    </h3>
     <ol class="messages" ${toEnd}>
-      ${messages.map(
+      ${latest(messages).map(
         ({ role, text, tool }) =>
           html`<li ${mark(text)}>
             <span class="role">${role === 'tool' ? tool : role}</span

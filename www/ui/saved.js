@@ -1,5 +1,6 @@
 /** Unfinished runs that were found in this browser. */
 import { html, nothing } from 'lit/html.js';
+import { ago, plural } from './format.js';
 import { glyph } from './glyph.js';
 import './saved.css';
 
@@ -17,7 +18,18 @@ export function saved({ offers, onResume, onLook, onForget }) {
   return html`<section class="saved" aria-label="Unfinished runs">
     <ul>
       ${offers.map(
-        ({ run_id, task_id, scenario_title, step, question_open, damage, elsewhere }) => {
+        ({
+          run_id,
+          task_id,
+          scenario_title,
+          step,
+          question_open,
+          damage,
+          records,
+          last_active_ms,
+          elsewhere,
+        }) => {
+          const when = last_active_ms === null ? '' : `, last active ${ago(last_active_ms)}`;
           const state = elsewhere
             ? `is in another tab, at step ${step}. Take it over?`
             : `stopped at step ${step}, its agent is gone. Resume?`;
@@ -25,7 +37,8 @@ export function saved({ offers, onResume, onLook, onForget }) {
             <p>
               <strong>${task_id} ${state}</strong>
               <small
-                >${scenario_title}${question_open ? '. A question is waiting for an answer' : ''}${damage ? `. ${damage}` : ''}</small
+                >${scenario_title},
+                ${plural(records, 'record')}${when}${question_open ? '. A question is waiting for an answer' : ''}${damage ? `. ${damage}` : ''}</small
               >
             </p>
             <div class="actions">

@@ -7,10 +7,12 @@ import './storage.css';
 
 /**
  * @param {import('../pkg/crashlab.js').StorageView} storage
- * @param {{ kept: boolean, activity: string | null, asJson: boolean, onJson: (asJson: boolean) => void }} state
+ * @param {{ kept: boolean, activity: string | null, json: string | null, onJson: (asJson: boolean) => void }} state  `json`: the
+ *   checkpoint as JSON text, if that is wanted.
  */
-export function storage(storage, { kept, activity, asJson, onJson }) {
-  const { records, log_bytes, epoch, generations, summary, checkpoint_json, warning } = storage;
+export function storage(storage, { kept, activity, json: text, onJson }) {
+  const { records, log_bytes, epoch, generations, summary, warning } = storage;
+  const asJson = text !== null;
   return html`<section class="panel storage" aria-labelledby="storage-title">
     <header>
       <h2 id="storage-title">Storage</h2>
@@ -51,7 +53,7 @@ export function storage(storage, { kept, activity, asJson, onJson }) {
               </div>
               ${
                 asJson
-                  ? html`<pre>${json(checkpoint_json ?? '')}</pre>`
+                  ? html`<pre>${json(text)}</pre>`
                   : html`<table class="summary">
                       <tbody>
                         ${summary.map(

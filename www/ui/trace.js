@@ -30,11 +30,23 @@ export function createTrace(redraw) {
   let seen = 0;
   let selectedBefore = /** @type {number | null} */ (null);
 
-  const atEnd = () =>
-    !scroller || scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 32;
+  const atEnd = () => {
+    if (!scroller) return true;
+    const stand = /** @type {HTMLElement | null} */ (scroller.lastElementChild);
+    const end = scroller.scrollHeight - scroller.clientHeight;
+    const wanted = Math.min(end, (stand?.offsetTop ?? end) - scroller.offsetTop);
+    return wanted - scroller.scrollTop < 32;
+  };
+  // Where the run stands; what does not fit is read from its top.
+  const toStand = () => {
+    const stand = /** @type {HTMLElement | null | undefined} */ (scroller?.lastElementChild);
+    if (!scroller || !stand) return;
+    const end = scroller.scrollHeight - scroller.clientHeight;
+    scroller.scrollTop = Math.min(end, stand.offsetTop - scroller.offsetTop);
+  };
   const toEnd = () => {
     following = true;
-    if (scroller) scroller.scrollTop = scroller.scrollHeight;
+    toStand();
     redraw();
   };
   const scrolled = () => {
@@ -93,7 +105,7 @@ export function createTrace(redraw) {
             /** @type {HTMLElement} */ (row)?.focus({ preventScroll: true });
         }
       }
-      if (following && scroller) scroller.scrollTop = scroller.scrollHeight;
+      if (following) toStand();
     },
   };
 }

@@ -1,6 +1,6 @@
 /** The outside world's own books: money, letters, questions, and what the model's provider has billed. */
 import { html, nothing } from 'lit/html.js';
-import { count, duration, plural } from './format.js';
+import { LATEST, count, duration, latest, plural } from './format.js';
 import { glyph } from './glyph.js';
 import { mark } from './mark.js';
 import './world.css';
@@ -63,7 +63,7 @@ function billing({ world, lit, onSelect }) {
       </tbody>
     </table>
     <ol class="entries refunds">
-      ${world.refunds.map(
+      ${latest(world.refunds).map(
         ({ seq, record, refund_id, charge_id, amount, by, key, at_s }) =>
           html`<li class=${lit.has(seq) ? 'lit' : ''} ${mark(seq)}>
             ${entry('check', `${refund_id}: ${amount} for ${charge_id}`, at_s, record, onSelect)}
@@ -80,7 +80,7 @@ function inbox({ world, lit, onSelect, onDecide }) {
     </h3>
     ${world.inbox.length === 0 ? html`<p class="none">No questions.</p>` : nothing}
     <ol class="entries questions">
-      ${world.inbox.map(
+      ${latest(world.inbox).map(
         ({ seq, record, approval_key, tool, args, status, approver, note, asked_s }) =>
           html`<li class=${lit.has(seq) ? 'lit' : ''} ${mark(status)}>
             ${entry(status === 'open' ? 'approval_request' : status === 'approved' ? 'check' : 'close', `${tool}: ${status === 'open' ? 'a question is open' : status}${approver ? ` by ${approver}` : ''}`, asked_s, record, onSelect)}
@@ -108,7 +108,7 @@ function letters({ world, lit, onSelect }) {
   return html`<h3>Notes and mail</h3>
     ${world.notes.length + world.outbox.length === 0 ? html`<p class="none">Nothing written yet.</p>` : nothing}
     <ol class="entries notes">
-      ${world.notes.map(
+      ${latest(world.notes).map(
         ({ seq, record, text, at_s }) =>
           html`<li class=${lit.has(seq) ? 'lit' : ''} ${mark(seq)}>
             ${entry('note', 'Internal note', at_s, record, onSelect)}
@@ -117,7 +117,7 @@ function letters({ world, lit, onSelect }) {
       )}
     </ol>
     <ol class="entries mails">
-      ${world.outbox.map(
+      ${latest(world.outbox).map(
         ({ seq, record, to, text, at_s }) =>
           html`<li class=${lit.has(seq) ? 'lit' : ''} ${mark(seq)}>
             ${entry('mail', `To ${to}`, at_s, record, onSelect)}
@@ -129,9 +129,15 @@ function letters({ world, lit, onSelect }) {
 
 /** @param {World} props */
 function requests({ world, lit }) {
-  return html`<h3>Requests <small>${count(world.requests.length)} reached a service</small></h3>
+  return html`<h3>
+      Requests
+      <small
+        >${count(world.requests.length)} reached a
+        service${world.requests.length > LATEST ? `, the last ${LATEST}` : ''}</small
+      >
+    </h3>
     <ol class="requests">
-      ${world.requests.map(
+      ${latest(world.requests).map(
         ({ seq, tool, outcome, ok }) =>
           html`<li class=${lit.has(seq) ? 'lit' : ''} ${mark(seq)}>
             ${glyph(ok ? 'check' : 'close')}<code>${tool}</code><span>${outcome}</span>

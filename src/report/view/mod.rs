@@ -1,0 +1,230 @@
+//! What the page shows of a run: the three panels, now or as of a record.
+
+mod effect;
+mod memory;
+mod record;
+mod storage;
+mod world;
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+
+pub use effect::{EffectView, Place, effect_in_flight, place_of};
+pub use record::{RecordDetail, RecordView, record_detail, record_views};
+pub use storage::{Snapshots, snapshots_view};
+
+use super::describe::clock;
+use crate::agent::run::Run;
+use crate::lab::invariants::{Evidence, INVARIANTS, Kind};
+use crate::lab::ledger::Row;
+use crate::lab::mechanisms::Mechanism;
+use crate::lab::session::Session;
+use crate::lab::world::World;
+use crate::log::record::{Record, RecordBody};
+use crate::log::recovery::run_at;
+
+/// Everything the panels and controls show.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LabView {
+    run_id: String,
+    scenario_id: String,
+    scenario_title: String,
+    task_id: String,
+    ticket: String,
+    seed: String,
+    mechanisms: Vec<MechanismView>,
+    now_s: f64,
+    clock: String,
+    phase: &'static str,
+    status: Option<&'static str>,
+    sentence: String,
+    in_flight: Option<EffectView>,
+    armed: Option<ArmedView>,
+    record_count: usize,
+    memory: Option<memory::MemoryView>,
+    storage: storage::StorageView,
+    world: world::WorldView,
+    invariants: Vec<InvariantView>,
+    crashes: u32,
+    resumes: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct MechanismView {
+    id: &'static str,
+    on: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct ArmedView {
+    index: u64,
+    when: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct InvariantView {
+    id: &'static str,
+    name: &'static str,
+    kind: &'static str,
+    verdict: &'static str,
+    record: Option<usize>,
+    explanation: String,
+}
+
+/// What the host of a session knows beside it, and need not find out anew for every frame.
+#[derive(Clone, Debug, Default)]
+pub struct HostFacts {
+    /// A sentence, if storage is full, absent or damaged.
+    pub warning: Option<String>,
+    /// The snapshots, as last saved or read.
+    pub snapshots: Snapshots,
+    /// Which writer owns the run.
+    pub epoch: u32,
+    /// The length of the log in bytes.
+    pub log_bytes: usize,
+}
+
+/// How far whoever reads the views has read the lists that only grow. A view carries what comes after, so that a frame costs the
+/// same late in a run as early.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known {
+    /// Messages of the conversation.
+    pub messages: usize,
+    /// Rows of the world's books.
+    pub rows: usize,
+}
+
+/// The panels as they are now.
+pub fn view(session: &Session, host: HostFacts, known: Known) -> LabView {
+    let run = session.agent().map(|agent| agent.run());
+    let moment = Moment { log: session.log(), world: session.world(), run, at_ms: session.now_ms() };
+    assemble(session, &moment, storage::storage_view(session.log(), host), known)
+}
+
+/// The panels as they were right after a record; what later became of the run is left out.
+pub fn view_at(session: &Session, index: usize) -> LabView {
+    let log = &session.log()[..session.log().len().min(index + 1)];
+    let at_ms = log.last().map_or(session.now_ms(), |record| record.ts_ms);
+    let was_dead = log.iter().rev().find_map(|record| match record.body {
+        RecordBody::Crash { .. } => Some(true),
+        RecordBody::Resume { .. } => Some(false),
+        _ => None,
+    });
+    let run = run_at(session.config(), log, log.len()).ok();
+    let rows = session.world().rows();
+    let later = |row: &Arc<Row>| match row.record {
+        Some(cause) => cause >= index as u64,
+        None => row.at_ms > at_ms,
+    };
+    let world = session.world().as_of(rows.iter().position(later).unwrap_or(rows.len()));
+    let living = run.as_ref().filter(|_| !was_dead.unwrap_or(false));
+    let moment = Moment { log, world: &world, run: living, at_ms };
+    assemble(session, &moment, storage::storage_as_of(session, log), Known::default())
+}
+
+/// What is shown, now or then.
+struct Moment<'a> {
+    log: &'a [Arc<Record>],
+    world: &'a World,
+    run: Option<&'a Run>,
+    at_ms: u64,
+}
+
+fn assemble(session: &Session, moment: &Moment, storage: storage::StorageView, known: Known) -> LabView {
+    let &Moment { log, world, run, at_ms } = moment;
+    let is_now = log.len() == session.log().len();
+    let scenario = session.scenario();
+    let start = start_ms(session);
+    let status = log.iter().rev().find_map(|record| match &record.body {
+        RecordBody::Stop { status, .. } => Some(*status),
+        _ => None,
+    });
+    let status = if is_now { session.status().or(status.filter(|_| world.is_closed())) } else { status };
+    let phase = match (status, run) {
+        (Some(_), _) => "stopped",
+        _ if is_now && session.is_fenced() => "fenced",
+        (None, None) => "crashed",
+        _ if is_now && session.is_waiting_for_person() => "waiting_for_person",
+        _ => "running",
+    };
+    LabView {
+        run_id: session.config().run_id.to_string(),
+        scenario_id: scenario.id.clone(),
+        scenario_title: scenario.title.clone(),
+        task_id: scenario.task_id.to_string(),
+        ticket: scenario.ticket.to_string(),
+        seed: session.config().seed.to_string(),
+        mechanisms: Mechanism::ALL.map(|one| MechanismView { id: one.text().id, on: session.mechanisms().has(one) }).into(),
+        now_s: seconds(at_ms.saturating_sub(start)),
+        clock: clock(at_ms),
+        phase,
+        status: status.map(|status| status.word()),
+        sentence: sentence(session, log, phase, status.map(|status| status.word())),
+        in_flight: if is_now { effect_in_flight(session) } else { None },
+        armed: session.armed().map(|(index, when)| ArmedView { index, when: when.word() }),
+        record_count: log.len(),
+        memory: run.map(|run| memory::memory_view(session, run, known.messages)),
+        storage,
+        world: world::world_view(session, world, start, known.rows),
+        invariants: invariant_views(session, moment, status.is_some()),
+        crashes: session.progress().crashes,
+        resumes: session.progress().resumes,
+    }
+}
+
+/// What is going on, in one sentence.
+fn sentence(session: &Session, log: &[Arc<Record>], phase: &str, status: Option<&str>) -> String {
+    let task = &session.scenario().task_id;
+    let step = log.last().map_or(0, |record| record.step);
+    match (phase, status) {
+        (_, Some("done")) => format!("{task} is done: the customer has the answer."),
+        (_, Some(status)) => format!("{task} was stopped by {status}. A person takes over."),
+        ("crashed", _) => format!("{task} stopped at step {step}: its agent is gone. Storage and the world are still there."),
+        ("fenced", _) => format!("Another agent has taken {task} over. This one may write nothing more."),
+        ("waiting_for_person", _) => format!("{task} waits at step {step} for a person’s decision."),
+        _ => match log.last() {
+            Some(record) => format!("Step {step}: {}.", record.body.kind().replace('_', " ")),
+            None => format!("{task} has not started."),
+        },
+    }
+}
+
+fn invariant_views(session: &Session, moment: &Moment, is_over: bool) -> Vec<InvariantView> {
+    let &Moment { log, world, run, .. } = moment;
+    let evidence = Evidence { scenario: session.scenario(), config: session.config(), world, log, run };
+    let mut views = Vec::new();
+    for invariant in &INVARIANTS {
+        let breach = session.breach(invariant.id).filter(|breach| breach.record.is_none_or(|record| record < log.len()));
+        let judged = (invariant.judge)(&evidence);
+        let (verdict, explanation) = match (breach, judged) {
+            (Some(breach), _) => ("broken", breach.explanation.clone()),
+            (None, Ok(explanation)) => ("holds", explanation),
+            (None, Err(explanation)) if invariant.kind == Kind::Eventually && is_over => ("broken", explanation),
+            (None, Err(explanation)) => ("open", explanation),
+        };
+        views.push(InvariantView {
+            id: invariant.id,
+            name: invariant.name,
+            kind: invariant.kind.word(),
+            verdict,
+            record: breach.and_then(|breach| breach.record),
+            explanation,
+        });
+    }
+    views
+}
+
+fn start_ms(session: &Session) -> u64 {
+    session.log().first().map_or(session.scenario().start_ms, |record| record.ts_ms)
+}
+
+fn seconds(ms: u64) -> f64 {
+    ms as f64 / 1_000.0
+}
+
+/// A value as indented JSON text.
+pub fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}

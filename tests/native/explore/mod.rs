@@ -1,0 +1,3 @@
+//! The fault explorer.
+
+mod merging;
