@@ -46,6 +46,9 @@ impl ReadError {
     }
 }
 
+/// Over 30 years.
+const LONGEST_MS: u64 = 1_000_000_000_000;
+
 /// The fields of a JSON object, with the path at which it stands.
 #[derive(Clone, Debug)]
 pub struct Fields<'a> {
@@ -87,17 +90,24 @@ impl<'a> Fields<'a> {
 
     /// A field that has to be there; it may be `null`.
     pub fn value(&self, key: &str) -> Result<&'a Value, ReadError> {
-        self.map.get(key).ok_or_else(|| ReadError::new(&self.path(key), "missing"))
+        self.map.get(key).ok_or_else(|| ReadError::new(&self.path(key), "missing, expected a value"))
     }
 
     fn typed<T>(&self, key: &str, expected: &str, read: impl Fn(&'a Value) -> Option<T>) -> Result<T, ReadError> {
-        let value = self.value(key)?;
-        read(value).ok_or_else(|| wrong(&self.path(key), expected, value))
+        match self.map.get(key) {
+            Some(value) => read(value).ok_or_else(|| wrong(&self.path(key), expected, value)),
+            None => Err(ReadError::new(&self.path(key), format!("missing, expected {expected}"))),
+        }
     }
 
     /// A string.
     pub fn text(&self, key: &str) -> Result<&'a str, ReadError> {
         self.typed(key, "a string", Value::as_str)
+    }
+
+    /// A string with something in it.
+    pub fn filled(&self, key: &str) -> Result<&'a str, ReadError> {
+        self.typed(key, "a string that is not empty", |value| value.as_str().filter(|text| !text.trim().is_empty()))
     }
 
     /// `true` or `false`.
@@ -107,7 +117,7 @@ impl<'a> Fields<'a> {
 
     /// A whole number that is not negative and fits 64 bits; `12.0` is one.
     pub fn count(&self, key: &str) -> Result<u64, ReadError> {
-        self.typed(key, "a whole number, 0 or more", count)
+        self.typed(key, "a whole number from 0 to 18446744073709551615", count)
     }
 
     /// A whole number that fits 32 bits.
@@ -115,9 +125,29 @@ impl<'a> Fields<'a> {
         self.typed(key, "a whole number from 0 to 4294967295", |value| count(value)?.try_into().ok())
     }
 
+    /// A place in a series, from 1.
+    pub fn ordinal(&self, key: &str) -> Result<u32, ReadError> {
+        self.typed(key, "a whole number from 1 to 4294967295", |value| {
+            u32::try_from(count(value)?).ok().filter(|&number| number > 0)
+        })
+    }
+
+    /// Seconds as milliseconds. Bounded, so that no sum of them wraps round.
+    pub fn duration_ms(&self, key: &str) -> Result<u64, ReadError> {
+        let read = |value: &Value| decimal(value)?.scaled(3).filter(|&duration_ms| duration_ms <= LONGEST_MS);
+        self.typed(key, "seconds, from 0 to 1000000000", read)
+    }
+
     /// A number that is not negative, times `10^places`, rounded half up.
     pub fn scaled(&self, key: &str, places: u32) -> Result<u64, ReadError> {
-        self.typed(key, "a number, 0 or more", |value| decimal(value)?.scaled(places))
+        let read = |value: &Value| decimal(value)?.scaled(places);
+        match self.map.get(key).and_then(read) {
+            Some(scaled) => Ok(scaled),
+            None => {
+                let largest = u64::MAX / 10_u64.saturating_pow(places);
+                self.typed(key, &format!("a number from 0 to {largest}"), read)
+            }
+        }
     }
 
     /// An array.
@@ -127,7 +157,10 @@ impl<'a> Fields<'a> {
 
     /// An object.
     pub fn object(&self, key: &str) -> Result<Fields<'a>, ReadError> {
-        Fields::of(self.value(key)?, &self.path(key))
+        match self.map.get(key) {
+            Some(value) => Fields::of(value, &self.path(key)),
+            None => Err(ReadError::new(&self.path(key), "missing, expected an object")),
+        }
     }
 
     /// An array of strings.
@@ -178,7 +211,7 @@ mod tests {
         let limits = Fields::of(&value, "$").unwrap().object("limits").unwrap();
         let error = limits.small_count("max_steps").unwrap_err().to_string();
         assert_eq!(error, r#"$.limits.max_steps: expected a whole number from 0 to 4294967295, found a string ("three")"#);
-        assert_eq!(limits.text("gone").unwrap_err().to_string(), "$.limits.gone: missing");
+        assert_eq!(limits.text("gone").unwrap_err().to_string(), "$.limits.gone: missing, expected a string");
     }
 
     #[test]

@@ -130,6 +130,12 @@ impl ToolSpec {
     }
 }
 
+/// The names of tools, for an error: `a tool (get_invoice, …)`.
+pub fn one_of(tools: &[ToolSpec]) -> String {
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    format!("a tool ({})", names.join(", "))
+}
+
 fn not_an_object(tool: &str, text: &str) -> String {
     match parse(text) {
         Err(error) => format!("the arguments of {tool} are {}", error.message()),

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
+use super::world::WorldData;
 use crate::agent::protocol::{Failure, FailureCode};
+use crate::agent::tools::{ToolSpec, one_of};
 use crate::json::{Fields, ReadError, wrong};
 
 /// A fault of the scenario: it hits certain calls of one tool, of the model, or comes while the agent is dead or a person thinks.
@@ -134,13 +136,20 @@ impl FaultKind {
 
 impl Fault {
     /// Reads one fault of a scenario.
-    pub fn from_json(from: &Fields) -> Result<Fault, ReadError> {
+    pub fn from_json(from: &Fields, tools: &[ToolSpec], world: &WorldData) -> Result<Fault, ReadError> {
         from.only(&["on", "args", "calls", "kind", "retry_after", "message", "by_s", "charge_id", "by"])?;
         let on = match from.text("on")? {
             "model" => FaultTarget::Model,
             "downtime" => FaultTarget::Downtime,
             "question" => FaultTarget::Question,
-            tool => FaultTarget::Tool(tool.to_string()),
+            tool if tools.iter().any(|known| known.name == tool) => FaultTarget::Tool(tool.to_string()),
+            _ => {
+                return Err(wrong(
+                    &from.path("on"),
+                    &format!("model, downtime, question or {}", one_of(tools)),
+                    from.value("on")?,
+                ));
+            }
         };
         let calls = match from.maybe("calls") {
             None => vec![1],
@@ -149,12 +158,20 @@ impl Fault {
                 let read = |(index, value): (usize, &Value)| {
                     let number =
                         crate::json::count(value).filter(|&number| number >= 1).and_then(|number| u32::try_from(number).ok());
-                    number.ok_or_else(|| wrong(&format!("{path}[{index}]"), "a whole number from 1", value))
+                    number.ok_or_else(|| wrong(&format!("{path}[{index}]"), "a whole number from 1 to 4294967295", value))
                 };
                 from.array("calls")?.iter().enumerate().map(read).collect::<Result<_, _>>()?
             }
         };
+        if calls.is_empty() {
+            return Err(wrong(&from.path("calls"), "at least one number", from.value("calls")?));
+        }
         let kind = FaultKind::from_json(from)?;
+        if let FaultKind::SomebodyRefunds { charge_id, .. } = &kind
+            && !world.has_charge(charge_id)
+        {
+            return Err(wrong(&from.path("charge_id"), "a charge of the world's invoices", from.value("charge_id")?));
+        }
         let brings_somebody = matches!(kind, FaultKind::SomebodyRefunds { .. });
         if matches!(on, FaultTarget::Downtime | FaultTarget::Question) && !brings_somebody {
             return Err(wrong(&from.path("kind"), "somebody_refunds, the only kind that can come then", from.value("kind")?));
@@ -178,7 +195,7 @@ impl FaultKind {
             "reply_lost" => FaultKind::ReplyLost,
             "malformed" => FaultKind::Malformed,
             "rejected" => FaultKind::Rejected { message: text("message")? },
-            "slow" => FaultKind::Slow { by_ms: from.scaled("by_s", 3)? },
+            "slow" => FaultKind::Slow { by_ms: from.duration_ms("by_s")? },
             "somebody_refunds" => FaultKind::SomebodyRefunds { charge_id: text("charge_id")?, by: text("by")? },
             _ => {
                 let known = "unavailable, rate_limited, refused, timeout_before, timeout_after, reply_lost, malformed, rejected, slow \

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::agent::protocol::{Completion, Failure, FailureCode, ModelRequest, ToolCall};
 use crate::agent::state::{Message, text_tokens};
-use crate::agent::tools::ToolSpec;
+use crate::agent::tools::{ToolSpec, one_of};
 use crate::json::{Fields, ReadError, parse, wrong};
 
 /// One thing the model may say, and when.
@@ -58,8 +58,32 @@ struct ScriptedCall {
     args: Value,
 }
 
-/// Reads one turn. `tools` are the names that a condition may wait for; a call may name any tool, as models do.
-pub fn read_turn(from: &Fields, tools: &[ToolSpec]) -> Result<Turn, ReadError> {
+/// Reads the script. A call may name any tool, as models do; a condition may wait for the lab's tools and for those.
+pub fn read_script(from: &Fields, tools: &[ToolSpec]) -> Result<Vec<Turn>, ReadError> {
+    let given = from.objects("script")?;
+    let turns = given.iter().map(|turn| read_turn(turn, tools)).collect::<Result<Vec<_>, _>>()?;
+    if turns.is_empty() {
+        return Err(wrong(&from.path("script"), "at least one turn", from.value("script")?));
+    }
+    let is_called = |name: &str| {
+        tools.iter().any(|tool| tool.name == name) || turns.iter().flat_map(|turn| &turn.calls).any(|call| call.tool == name)
+    };
+    for (turn, from) in turns.iter().zip(&given) {
+        if let Condition::After { tool: Some(tool), .. } = &turn.when
+            && !is_called(tool)
+        {
+            let when = from.object("when")?;
+            return Err(wrong(
+                &when.path("after"),
+                &format!("{}, or one that the script calls", one_of(tools)),
+                when.value("after")?,
+            ));
+        }
+    }
+    Ok(turns)
+}
+
+fn read_turn(from: &Fields, tools: &[ToolSpec]) -> Result<Turn, ReadError> {
     from.only(&["when", "say", "plan", "calls", "usage", "latency_s"])?;
     let mut calls = Vec::new();
     if from.maybe("calls").is_some() {
@@ -70,7 +94,7 @@ pub fn read_turn(from: &Fields, tools: &[ToolSpec]) -> Result<Turn, ReadError> {
                 None => call.value("args")?.clone(),
             };
             let id = call.optional("id", Fields::text)?.map(str::to_string);
-            calls.push(ScriptedCall { id, tool: call.text("tool")?.to_string(), args });
+            calls.push(ScriptedCall { id, tool: call.filled("tool")?.to_string(), args });
         }
     }
     Ok(Turn {
@@ -79,7 +103,7 @@ pub fn read_turn(from: &Fields, tools: &[ToolSpec]) -> Result<Turn, ReadError> {
         plan: from.optional("plan", Fields::texts)?.map(|steps| steps.into_iter().map(Arc::from).collect()),
         calls,
         usage: from.keys().any(|key| key == "usage").then(|| from.value("usage").cloned()).transpose()?,
-        latency_ms: from.optional("latency_s", |from, key| from.scaled(key, 3))?,
+        latency_ms: from.optional("latency_s", Fields::duration_ms)?,
     })
 }
 
@@ -91,7 +115,7 @@ fn read_condition(from: &Fields, tools: &[ToolSpec]) -> Result<Condition, ReadEr
     let tool = from.optional("after", Fields::text)?;
     let outcome = from.optional("outcome", Fields::text)?;
     if tool.is_none() && outcome.is_none() {
-        return Err(ReadError::new(&from.path("after"), "a condition needs `start`: true, `after`: a tool, or an `outcome`"));
+        return Err(ReadError::new(&from.path("after"), "missing, expected `start`: true, `after`: a tool, or an `outcome`"));
     }
     let outcome = match outcome.unwrap_or("any") {
         "ok" => ObservedOutcome::Ok,
@@ -104,13 +128,12 @@ fn read_condition(from: &Fields, tools: &[ToolSpec]) -> Result<Condition, ReadEr
     // An unknown tool's failure can be waited for; its success cannot.
     let is_known = tool.is_none_or(|tool| tools.iter().any(|known| known.name == tool));
     if outcome == ObservedOutcome::Ok && !is_known {
-        let names: Vec<&str> = tools.iter().map(|known| known.name.as_str()).collect();
-        return Err(wrong(&from.path("after"), &format!("a tool ({})", names.join(", ")), from.value("after")?));
+        return Err(wrong(&from.path("after"), &one_of(tools), from.value("after")?));
     }
     Ok(Condition::After {
         tool: tool.map(str::to_string),
         outcome,
-        nth: from.optional("nth", Fields::small_count)?,
+        nth: from.optional("nth", Fields::ordinal)?,
         replan: from.optional("replan", Fields::boolean)?,
         contains: from.optional("contains", Fields::text)?.map(str::to_string),
     })

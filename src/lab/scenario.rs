@@ -7,16 +7,17 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::faults::Fault;
+use super::invariants::INVARIANTS;
 use super::mechanisms::Mechanisms;
-use super::model::{Turn, read_turn};
+use super::model::{Turn, read_script};
 use super::services;
 use super::world::WorldData;
 use crate::agent::config::{Config, Limits};
 use crate::agent::identity::hash64;
 use crate::agent::money::{PicoUsd, Prices};
 use crate::agent::retry::RetryPolicy;
-use crate::agent::state::ApprovalStatus;
-use crate::agent::tools::ToolSpec;
+use crate::agent::state::{ApprovalStatus, Status};
+use crate::agent::tools::{ToolSpec, one_of};
 use crate::json::{Fields, ReadError, parse, wrong};
 
 /// A scenario that has been read and checked.
@@ -161,6 +162,24 @@ pub struct Expect {
     pub broken: Vec<String>,
 }
 
+/// The types of records that an agent writes.
+const RECORDS: [&str; 14] = [
+    "run_start",
+    "llm_request",
+    "llm_call",
+    "llm_retry",
+    "tool_retry",
+    "approval_request",
+    "approval",
+    "tool_call",
+    "tool_result",
+    "replan",
+    "guard",
+    "checkpoint",
+    "resume",
+    "stop",
+];
+
 const KEYS: [&str; 19] = [
     "id",
     "title",
@@ -194,16 +213,17 @@ impl Scenario {
         let context = |key: &str| Ok::<_, ReadError>(task.optional(key, Fields::text)?.map(Arc::from));
         let tools = read_tools(&from)?;
         let world = WorldData::from_json(&from.object("world")?)?;
-        let script = from.objects("script")?.iter().map(|turn| read_turn(turn, &tools)).collect::<Result<Vec<_>, _>>()?;
-        if script.is_empty() {
-            return Err(ReadError::new("$.script", "expected at least one turn, found an empty array"));
-        }
+        let script = read_script(&from, &tools)?;
         let faults = match from.maybe("faults") {
-            Some(_) => from.objects("faults")?.iter().map(Fault::from_json).collect::<Result<_, _>>()?,
+            Some(_) => {
+                from.objects("faults")?.iter().map(|fault| Fault::from_json(fault, &tools, &world)).collect::<Result<_, _>>()?
+            }
             None => Vec::new(),
         };
         let crashes = match from.maybe("crashes") {
-            Some(_) => from.objects("crashes")?.iter().map(CrashSpot::from_json).collect::<Result<_, _>>()?,
+            Some(_) => {
+                from.objects("crashes")?.iter().map(|spot| CrashSpot::from_json(spot, &tools)).collect::<Result<_, _>>()?
+            }
             None => Vec::new(),
         };
         let mechanisms = match from.maybe("mechanisms") {
@@ -212,16 +232,16 @@ impl Scenario {
         };
         Ok(Scenario {
             id: read_id(&from)?,
-            title: from.text("title")?.to_string(),
-            summary: from.text("summary")?.to_string(),
+            title: from.filled("title")?.to_string(),
+            summary: from.filled("summary")?.to_string(),
             watch: from.optional("watch", Fields::texts)?.unwrap_or_default().into_iter().map(str::to_string).collect(),
-            task_id: task.text("id")?.into(),
-            ticket: task.text("ticket")?.into(),
+            task_id: task.filled("id")?.into(),
+            ticket: task.filled("ticket")?.into(),
             trace_context: [context("traceparent")?, context("tracestate")?],
-            system: task.text("system")?.into(),
-            customer: task.text("customer")?.into(),
-            start_ms: from.scaled("start", 3)?,
-            downtime_ms: from.optional("downtime_s", |from, key| from.scaled(key, 3))?.unwrap_or(60_000),
+            system: task.filled("system")?.into(),
+            customer: task.filled("customer")?.into(),
+            start_ms: read_start(&from)?,
+            downtime_ms: from.optional("downtime_s", Fields::duration_ms)?.unwrap_or(60_000),
             prices: read_prices(&from)?,
             limits: read_limits(&from)?,
             retry: read_retry(&from)?,
@@ -271,6 +291,15 @@ fn read_id(from: &Fields) -> Result<String, ReadError> {
     Ok(id.to_string())
 }
 
+/// The year 9999 is the last that a date has room for.
+fn read_start(from: &Fields) -> Result<u64, ReadError> {
+    let start_ms = from.scaled("start", 3)?;
+    if start_ms >= 253_402_300_800_000 {
+        return Err(wrong(&from.path("start"), "seconds since 1970, before the year 10000", from.value("start")?));
+    }
+    Ok(start_ms)
+}
+
 fn read_prices(from: &Fields) -> Result<Prices, ReadError> {
     let prices = from.object("prices")?;
     prices.only(&["input_usd_per_million", "output_usd_per_million"])?;
@@ -304,7 +333,7 @@ fn read_limits(from: &Fields) -> Result<Limits, ReadError> {
     limits.max_resumes = small("max_resumes", limits.max_resumes)?;
     limits.budget = given.optional("budget_usd", |from, key| from.scaled(key, 12))?.map_or(limits.budget, PicoUsd);
     limits.budget_tokens = given.optional("budget_tokens", Fields::count)?.unwrap_or(limits.budget_tokens);
-    limits.deadline_ms = given.optional("deadline_s", |from, key| from.scaled(key, 3))?.unwrap_or(limits.deadline_ms);
+    limits.deadline_ms = given.optional("deadline_s", Fields::duration_ms)?.unwrap_or(limits.deadline_ms);
     limits.output_reserve = given.optional("output_reserve", Fields::count)?.unwrap_or(limits.output_reserve);
     Ok(limits)
 }
@@ -316,9 +345,8 @@ fn read_retry(from: &Fields) -> Result<RetryPolicy, ReadError> {
     }
     let given = from.object("retry")?;
     given.only(&["max_attempts", "base_s", "cap_s", "patience_s"])?;
-    let duration =
-        |key: &str, default: u64| Ok::<u64, ReadError>(given.optional(key, |from, key| from.scaled(key, 3))?.unwrap_or(default));
-    policy.max_attempts = given.optional("max_attempts", Fields::small_count)?.unwrap_or(policy.max_attempts);
+    let duration = |key: &str, default: u64| Ok::<u64, ReadError>(given.optional(key, Fields::duration_ms)?.unwrap_or(default));
+    policy.max_attempts = given.optional("max_attempts", Fields::ordinal)?.unwrap_or(policy.max_attempts);
     policy.base_ms = duration("base_s", policy.base_ms)?;
     policy.cap_ms = duration("cap_s", policy.cap_ms)?;
     policy.patience_ms = duration("patience_s", policy.patience_ms)?;
@@ -332,17 +360,15 @@ fn read_person(from: &Fields) -> Result<Person, ReadError> {
         answers.push(read_answer(answer, &format!("{}[{index}]", from.path("answers")))?);
     }
     let person = Person {
-        id: from.text("id")?.to_string(),
-        name: from.text("name")?.to_string(),
-        answers_after_ms: from.optional("answers_after_s", |from, key| from.scaled(key, 3))?.unwrap_or(40_000),
-        expires_after_ms: from.optional("expires_after_s", |from, key| from.scaled(key, 3))?,
+        id: from.filled("id")?.to_string(),
+        name: from.filled("name")?.to_string(),
+        answers_after_ms: from.optional("answers_after_s", Fields::duration_ms)?.unwrap_or(40_000),
+        expires_after_ms: from.optional("expires_after_s", Fields::duration_ms)?,
         answers,
     };
     if person.answers.is_empty() && person.expires_after_ms.is_none() {
-        return Err(ReadError::new(
-            &from.path("answers"),
-            "a person who never answers needs `expires_after_s`, or the run never ends",
-        ));
+        let expected = "at least one answer, or `expires_after_s` for questions that nobody answers";
+        return Err(wrong(&from.path("answers"), expected, from.value("answers")?));
     }
     Ok(person)
 }
@@ -354,7 +380,7 @@ fn read_answer(value: &Value, path: &str) -> Result<PersonAnswer, ReadError> {
         Value::Object(_) => {
             let from = Fields::of(value, path)?;
             from.only(&["decision", "note", "answers_after_s"])?;
-            let after_ms = from.optional("answers_after_s", |from, key| from.scaled(key, 3))?;
+            let after_ms = from.optional("answers_after_s", Fields::duration_ms)?;
             (from.text("decision")?, from.optional("note", Fields::text)?, after_ms)
         }
         other => return Err(wrong(path, expected, other)),
@@ -385,11 +411,19 @@ fn read_tools(from: &Fields) -> Result<Vec<ToolSpec>, ReadError> {
         tool.irreversible = flags.optional("irreversible", Fields::boolean)?.unwrap_or(tool.irreversible);
         tool.idempotent = flags.optional("idempotent", Fields::boolean)?.unwrap_or(tool.idempotent);
         if let Some(intent) = flags.optional("intent", Fields::texts)? {
+            let stray = intent.iter().position(|field| tool.parameters.iter().all(|parameter| parameter.name != *field));
+            if let Some(index) = stray {
+                let path = format!("{}[{index}]", flags.path("intent"));
+                return Err(wrong(&path, &format!("an argument of {}", tool.name), &Value::from(intent[index])));
+            }
             tool.intent = intent.into_iter().map(str::to_string).collect();
         }
         // `"lookup": null` takes the look-up away.
         if flags.keys().any(|key| key == "lookup") {
             tool.lookup = flags.optional("lookup", Fields::text)?.map(str::to_string);
+            if tool.lookup.as_ref().is_some_and(|lookup| lookup != "find_voucher") {
+                return Err(wrong(&flags.path("lookup"), "find_voucher or null", flags.value("lookup")?));
+            }
         }
     }
     Ok(tools)
@@ -401,18 +435,27 @@ fn read_expect(from: &Fields) -> Result<Expect, ReadError> {
     }
     let given = from.object("expect")?;
     given.only(&["status", "refunds", "questions", "notes", "model_calls", "broken"])?;
+    let status = given.optional("status", Fields::text)?;
+    if status.is_some_and(|word| Status::of_word(word).is_none()) {
+        return Err(wrong(&given.path("status"), "a status, such as done or max_steps", given.value("status")?));
+    }
+    let broken = given.optional("broken", Fields::texts)?.unwrap_or_default();
+    if let Some(index) = broken.iter().position(|id| INVARIANTS.iter().all(|invariant| invariant.id != *id)) {
+        let path = format!("{}[{index}]", given.path("broken"));
+        return Err(wrong(&path, "the id of an invariant", &Value::from(broken[index])));
+    }
     Ok(Expect {
-        status: given.optional("status", Fields::text)?.map(str::to_string),
+        status: status.map(str::to_string),
         refunds: given.optional("refunds", Fields::count)?,
         questions: given.optional("questions", Fields::count)?,
         notes: given.optional("notes", Fields::count)?,
         model_calls: given.optional("model_calls", Fields::count)?,
-        broken: given.optional("broken", Fields::texts)?.unwrap_or_default().into_iter().map(str::to_string).collect(),
+        broken: broken.into_iter().map(str::to_string).collect(),
     })
 }
 
 impl CrashSpot {
-    fn from_json(from: &Fields) -> Result<CrashSpot, ReadError> {
+    fn from_json(from: &Fields, tools: &[ToolSpec]) -> Result<CrashSpot, ReadError> {
         from.only(&["effect", "tool", "record", "nth", "when"])?;
         let effects = ["append", "call_model", "call_tool", "ask_approval", "wait", "save_checkpoint"];
         let effect = from.text("effect")?;
@@ -420,11 +463,19 @@ impl CrashSpot {
             return Err(wrong(&from.path("effect"), &effects.join(", "), from.value("effect")?));
         }
         let when = from.text("when")?;
+        let tool = from.optional("tool", Fields::text)?;
+        if tool.is_some_and(|tool| tools.iter().all(|known| known.name != tool)) {
+            return Err(wrong(&from.path("tool"), &one_of(tools), from.value("tool")?));
+        }
+        let record = from.optional("record", Fields::text)?;
+        if record.is_some_and(|record| !RECORDS.contains(&record)) {
+            return Err(wrong(&from.path("record"), &RECORDS.join(", "), from.value("record")?));
+        }
         Ok(CrashSpot {
             effect: effect.to_string(),
-            tool: from.optional("tool", Fields::text)?.map(str::to_string),
-            record: from.optional("record", Fields::text)?.map(str::to_string),
-            nth: from.optional("nth", Fields::small_count)?.unwrap_or(1),
+            tool: tool.map(str::to_string),
+            record: record.map(str::to_string),
+            nth: from.optional("nth", Fields::ordinal)?.unwrap_or(1),
             when: When::of_word(when).ok_or_else(|| wrong(&from.path("when"), "before or after", &Value::from(when)))?,
         })
     }

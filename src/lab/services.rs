@@ -130,7 +130,7 @@ fn invoice(world: &World, invoice_id: &str) -> Done {
     if let Some(charges) = invoice.get_mut("charges").and_then(Value::as_array_mut) {
         for charge in charges {
             let charge_id = charge["charge_id"].as_str().unwrap_or_default();
-            let refunded: u64 = world.refunds_of(charge_id).map(|(cents, _)| cents).sum();
+            let refunded = world.refunds_of(charge_id).fold(0, |sum: u64, (cents, _)| sum.saturating_add(cents));
             let refunds: Vec<Value> = world.refund_ids_of(charge_id).map(|id| Value::from(&**id)).collect();
             if let Some(fields) = charge.as_object_mut() {
                 fields.insert("refunded".to_string(), cents_number(refunded));

@@ -35,7 +35,9 @@ impl WorldData {
             if from.maybe(key).is_none() {
                 return Ok(Vec::new());
             }
+            let mut ids = Ids::default();
             for entry in from.objects(key)? {
+                ids.add(&entry, texts[0])?;
                 for text in texts {
                     entry.text(text)?;
                 }
@@ -48,9 +50,10 @@ impl WorldData {
             invoices: list("invoices", &["invoice_id"])?,
         };
         if from.maybe("invoices").is_some() {
+            let mut charges = Ids::default();
             for invoice in from.objects("invoices")? {
                 for charge in invoice.objects("charges")? {
-                    charge.text("charge_id")?;
+                    charges.add(&charge, "charge_id")?;
                     charge.text("currency")?;
                     let amount = charge.value("amount")?;
                     let in_cents =
@@ -60,6 +63,29 @@ impl WorldData {
             }
         }
         Ok(data)
+    }
+
+    /// True if one of the invoices has this charge.
+    pub fn has_charge(&self, charge_id: &str) -> bool {
+        let is_it = |charge: &Value| charge["charge_id"] == charge_id;
+        self.invoices.iter().filter_map(|invoice| invoice["charges"].as_array()).flatten().any(is_it)
+    }
+}
+
+/// The ids of one kind, each used once, and where.
+#[derive(Default)]
+struct Ids<'a>(Vec<(&'a str, String)>);
+
+impl<'a> Ids<'a> {
+    fn add(&mut self, from: &Fields<'a>, key: &str) -> Result<(), ReadError> {
+        let (id, path) = (from.filled(key)?, from.path(key));
+        match self.0.iter().find(|(known, _)| *known == id) {
+            Some((_, first)) => Err(ReadError::new(&path, format!("expected another id than `{id}`, which {first} has"))),
+            None => {
+                self.0.push((id, path));
+                Ok(())
+            }
+        }
     }
 }
 
@@ -328,11 +354,12 @@ impl World {
 
     /// What the provider has billed: calls, tokens in and out, cost.
     pub fn meter(&self) -> (u64, u64, u64, PicoUsd) {
-        let mut meter = (0, 0, 0, PicoUsd(0));
+        let mut meter = (0, 0_u64, 0_u64, PicoUsd(0));
         for row in self.rows.iter() {
             if let Entry::ModelCall { input_tokens, output_tokens, cost, .. } = &row.entry {
                 let is_billed = u64::from(cost.0 > 0 || *input_tokens > 0);
-                meter = (meter.0 + is_billed, meter.1 + input_tokens, meter.2 + output_tokens, meter.3.plus(*cost));
+                let (input, output) = (meter.1.saturating_add(*input_tokens), meter.2.saturating_add(*output_tokens));
+                meter = (meter.0 + is_billed, input, output, meter.3.plus(*cost));
             }
         }
         meter

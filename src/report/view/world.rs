@@ -211,7 +211,7 @@ fn charge_views(world: &World) -> Vec<ChargeView> {
         for charge in invoice["charges"].as_array().into_iter().flatten() {
             let charge_id = charge["charge_id"].as_str().unwrap_or_default();
             let amount = decimal(&charge["amount"]).and_then(|amount| amount.scaled(2)).unwrap_or(0);
-            let refunded: u64 = world.refunds_of(charge_id).map(|(cents, _)| cents).sum();
+            let refunded = world.refunds_of(charge_id).fold(0, |sum: u64, (cents, _)| sum.saturating_add(cents));
             let currency = charge["currency"].as_str().unwrap_or(DOLLARS);
             charges.push(ChargeView {
                 charge_id: charge_id.to_string(),

@@ -289,7 +289,7 @@ fn f29_the_course_s_own_keys_cannot_be_left_out() {
             // `final` is null until there is one.
             assert_eq!(error, Ok(()));
         } else {
-            assert_eq!(error.unwrap_err().to_string(), format!("$.{key}: missing"));
+            assert!(error.unwrap_err().to_string().starts_with(&format!("$.{key}: missing")));
         }
     }
 }
