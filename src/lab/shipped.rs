@@ -1,7 +1,7 @@
 //! The scenarios that come with the program.
 
 /// Id and document of each, in the order in which they are offered: first the one to begin with, then by theme.
-pub const SHIPPED: [(&str, &str); 24] = [
+pub const SHIPPED: [(&str, &str); 26] = [
     ("double-charge", include_str!("scenarios/double-charge.json")),
     ("happy-path", include_str!("scenarios/happy-path.json")),
     // Failures outside.
@@ -23,6 +23,8 @@ pub const SHIPPED: [(&str, &str); 24] = [
     ("prompt-only", include_str!("scenarios/prompt-only.json")),
     ("nobody-there", include_str!("scenarios/nobody-there.json")),
     ("approved-288", include_str!("scenarios/approved-288.json")),
+    ("twelve-questions", include_str!("scenarios/twelve-questions.json")),
+    ("two-questions", include_str!("scenarios/two-questions.json")),
     // Guards.
     ("budget", include_str!("scenarios/budget.json")),
     ("budget-crashes", include_str!("scenarios/budget-crashes.json")),
