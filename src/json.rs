@@ -4,7 +4,9 @@
 
 mod parser;
 
+use std::cell::Cell;
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -49,20 +51,46 @@ impl ReadError {
 /// Over 30 years.
 const LONGEST_MS: u64 = 1_000_000_000_000;
 
-/// The fields of a JSON object, with the path at which it stands.
-#[derive(Clone, Debug)]
-pub struct Fields<'a> {
-    map: &'a Map<String, Value>,
-    path: String,
+/// Reads a value that has to be an object. The first mistake that was noted while reading is the error.
+pub fn read<T>(value: &Value, path: &str, take: impl for<'a> FnOnce(&Fields<'a>) -> T) -> Result<T, ReadError> {
+    let first_mistake = Cell::new(None);
+    let taken = take(&Fields::of(value, path, &first_mistake));
+    match first_mistake.into_inner() {
+        None => Ok(taken),
+        Some(mistake) => Err(mistake),
+    }
 }
 
+/// The fields of a JSON object, with the path at which it stands.
+///
+/// Reading goes on after a mistake: what is missing or of the wrong kind reads as empty, 0, false or `null`, and the mistake is noted
+/// for [`read`], which then gives nothing else. So a reader is one plain expression, without a way out at every field.
+pub struct Fields<'a> {
+    map: Option<&'a Map<String, Value>>,
+    path: String,
+    first_mistake: &'a Cell<Option<ReadError>>,
+}
+
+static NULL: Value = Value::Null;
+
 impl<'a> Fields<'a> {
-    /// Takes a value that has to be an object.
-    pub fn of(value: &'a Value, path: &str) -> Result<Fields<'a>, ReadError> {
-        match value {
-            Value::Object(map) => Ok(Fields { map, path: path.to_string() }),
-            other => Err(wrong(path, "an object", other)),
+    fn of(value: &'a Value, path: &str, first_mistake: &'a Cell<Option<ReadError>>) -> Fields<'a> {
+        let fields = Fields { map: value.as_object(), path: path.to_string(), first_mistake };
+        if fields.map.is_none() {
+            fields.note(wrong(path, "an object", value));
         }
+        fields
+    }
+
+    /// Notes a mistake, if it is the first.
+    pub fn note(&self, mistake: ReadError) {
+        let first = self.first_mistake.take().unwrap_or(mistake);
+        self.first_mistake.set(Some(first));
+    }
+
+    /// Notes that a field is not what was expected.
+    pub fn note_wrong(&self, key: &str, expected: &str) {
+        self.note(wrong(&self.path(key), expected, self.get(key).unwrap_or(&NULL)));
     }
 
     /// The path of a field.
@@ -72,114 +100,144 @@ impl<'a> Fields<'a> {
 
     /// The keys, as they are written.
     pub fn keys(&self) -> impl Iterator<Item = &'a str> {
-        self.map.keys().map(String::as_str)
+        self.map.into_iter().flat_map(|map| map.keys().map(String::as_str))
     }
 
-    /// An error unless every key is one of these.
-    pub fn only(&self, known: &[&str]) -> Result<(), ReadError> {
-        match self.map.keys().find(|key| !known.contains(&key.as_str())) {
-            Some(unknown) => Err(ReadError::new(&self.path(unknown), format!("unknown key; known are {}", known.join(", ")))),
-            None => Ok(()),
+    /// An item of one of its arrays as an object.
+    pub fn item(&self, value: &'a Value, path: &str) -> Fields<'a> {
+        Fields::of(value, path, self.first_mistake)
+    }
+
+    fn get(&self, key: &str) -> Option<&'a Value> {
+        self.map?.get(key)
+    }
+
+    /// Notes a key that is none of these.
+    pub fn only(&self, known: &[&str]) {
+        if let Some(unknown) = self.keys().find(|key| !known.contains(key)) {
+            self.note(ReadError::new(&self.path(unknown), format!("unknown key; known are {}", known.join(", "))));
         }
     }
 
     /// A field that may be absent; `null` counts as absent.
     pub fn maybe(&self, key: &str) -> Option<&'a Value> {
-        self.map.get(key).filter(|value| !value.is_null())
+        self.get(key).filter(|value| !value.is_null())
     }
 
     /// A field that has to be there; it may be `null`.
-    pub fn value(&self, key: &str) -> Result<&'a Value, ReadError> {
-        self.map.get(key).ok_or_else(|| ReadError::new(&self.path(key), "missing, expected a value"))
+    pub fn value(&self, key: &str) -> &'a Value {
+        self.get(key).unwrap_or_else(|| {
+            self.note_missing(key, "a value");
+            &NULL
+        })
     }
 
-    fn typed<T>(&self, key: &str, expected: &str, read: impl Fn(&'a Value) -> Option<T>) -> Result<T, ReadError> {
-        match self.map.get(key) {
-            Some(value) => read(value).ok_or_else(|| wrong(&self.path(key), expected, value)),
-            None => Err(ReadError::new(&self.path(key), format!("missing, expected {expected}"))),
-        }
+    fn typed<T: Default>(&self, key: &str, expected: &str, read: impl Fn(&'a Value) -> Option<T>) -> T {
+        let value = self.get(key);
+        value.and_then(read).unwrap_or_else(|| {
+            match value {
+                Some(_) => self.note_wrong(key, expected),
+                None => self.note_missing(key, expected),
+            }
+            T::default()
+        })
+    }
+
+    fn note_missing(&self, key: &str, expected: &str) {
+        self.note(ReadError::new(&self.path(key), format!("missing, expected {expected}")));
     }
 
     /// A string.
-    pub fn text(&self, key: &str) -> Result<&'a str, ReadError> {
+    pub fn text(&self, key: &str) -> &'a str {
         self.typed(key, "a string", Value::as_str)
     }
 
     /// A string with something in it.
-    pub fn filled(&self, key: &str) -> Result<&'a str, ReadError> {
+    pub fn filled(&self, key: &str) -> &'a str {
         self.typed(key, "a string that is not empty", |value| value.as_str().filter(|text| !text.trim().is_empty()))
     }
 
+    /// A string, shared.
+    pub fn shared(&self, key: &str) -> Arc<str> {
+        self.text(key).into()
+    }
+
     /// `true` or `false`.
-    pub fn boolean(&self, key: &str) -> Result<bool, ReadError> {
+    pub fn boolean(&self, key: &str) -> bool {
         self.typed(key, "true or false", Value::as_bool)
     }
 
     /// A whole number that is not negative and fits 64 bits; `12.0` is one.
-    pub fn count(&self, key: &str) -> Result<u64, ReadError> {
+    pub fn count(&self, key: &str) -> u64 {
         self.typed(key, "a whole number from 0 to 18446744073709551615", count)
     }
 
     /// A whole number that fits 32 bits.
-    pub fn small_count(&self, key: &str) -> Result<u32, ReadError> {
+    pub fn small_count(&self, key: &str) -> u32 {
         self.typed(key, "a whole number from 0 to 4294967295", |value| count(value)?.try_into().ok())
     }
 
-    /// A place in a series, from 1.
-    pub fn ordinal(&self, key: &str) -> Result<u32, ReadError> {
-        self.typed(key, "a whole number from 1 to 4294967295", |value| {
-            u32::try_from(count(value)?).ok().filter(|&number| number > 0)
-        })
+    /// A number that is not negative, times `10^places`, rounded half up.
+    pub fn scaled(&self, key: &str, places: u32) -> u64 {
+        let largest = u64::MAX / 10_u64.saturating_pow(places);
+        self.typed(key, &format!("a number from 0 to {largest}"), |value| decimal(value)?.scaled(places))
     }
 
     /// Seconds as milliseconds. Bounded, so that no sum of them wraps round.
-    pub fn duration_ms(&self, key: &str) -> Result<u64, ReadError> {
+    pub fn duration_ms(&self, key: &str) -> u64 {
         let read = |value: &Value| decimal(value)?.scaled(3).filter(|&duration_ms| duration_ms <= LONGEST_MS);
         self.typed(key, "seconds, from 0 to 1000000000", read)
     }
 
-    /// A number that is not negative, times `10^places`, rounded half up.
-    pub fn scaled(&self, key: &str, places: u32) -> Result<u64, ReadError> {
-        let read = |value: &Value| decimal(value)?.scaled(places);
-        match self.map.get(key).and_then(read) {
-            Some(scaled) => Ok(scaled),
+    /// A place in a series, from 1.
+    pub fn ordinal(&self, key: &str) -> u32 {
+        self.typed(key, "a whole number from 1 to 4294967295", |value| {
+            u32::try_from(count(value)?).ok().filter(|&place| place > 0)
+        })
+    }
+
+    /// An array.
+    pub fn array(&self, key: &str) -> &'a [Value] {
+        self.typed(key, "an array", |value| value.as_array().map(Vec::as_slice))
+    }
+
+    /// An object.
+    pub fn object(&self, key: &str) -> Fields<'a> {
+        match self.get(key) {
+            Some(value) => Fields::of(value, &self.path(key), self.first_mistake),
             None => {
-                let largest = u64::MAX / 10_u64.saturating_pow(places);
-                self.typed(key, &format!("a number from 0 to {largest}"), read)
+                self.note_missing(key, "an object");
+                Fields { map: None, path: self.path(key), first_mistake: self.first_mistake }
             }
         }
     }
 
-    /// An array.
-    pub fn array(&self, key: &str) -> Result<&'a Vec<Value>, ReadError> {
-        self.typed(key, "an array", Value::as_array)
-    }
-
-    /// An object.
-    pub fn object(&self, key: &str) -> Result<Fields<'a>, ReadError> {
-        match self.map.get(key) {
-            Some(value) => Fields::of(value, &self.path(key)),
-            None => Err(ReadError::new(&self.path(key), "missing, expected an object")),
-        }
-    }
-
     /// An array of strings.
-    pub fn texts(&self, key: &str) -> Result<Vec<&'a str>, ReadError> {
+    pub fn texts(&self, key: &str) -> Vec<&'a str> {
         let read = |(index, item): (usize, &'a Value)| {
-            item.as_str().ok_or_else(|| wrong(&format!("{}[{index}]", self.path(key)), "a string", item))
+            item.as_str().unwrap_or_else(|| {
+                self.note(wrong(&format!("{}[{index}]", self.path(key)), "a string", item));
+                ""
+            })
         };
-        self.array(key)?.iter().enumerate().map(read).collect()
+        self.array(key).iter().enumerate().map(read).collect()
     }
 
     /// An array of objects, each with its path.
-    pub fn objects(&self, key: &str) -> Result<Vec<Fields<'a>>, ReadError> {
+    pub fn objects(&self, key: &str) -> Vec<Fields<'a>> {
         let path = self.path(key);
-        self.array(key)?.iter().enumerate().map(|(index, item)| Fields::of(item, &format!("{path}[{index}]"))).collect()
+        let read = |(index, item)| Fields::of(item, &format!("{path}[{index}]"), self.first_mistake);
+        self.array(key).iter().enumerate().map(read).collect()
     }
 
     /// `read` if the field is there, else `None`.
-    pub fn optional<T>(&self, key: &str, read: impl Fn(&Self, &str) -> Result<T, ReadError>) -> Result<Option<T>, ReadError> {
-        self.maybe(key).map(|_| read(self, key)).transpose()
+    pub fn optional<T>(&self, key: &str, read: impl Fn(&Self, &str) -> T) -> Option<T> {
+        self.maybe(key).map(|_| read(self, key))
+    }
+
+    /// The objects of an array that may be absent.
+    pub fn optional_objects(&self, key: &str) -> Vec<Fields<'a>> {
+        self.optional(key, Fields::objects).unwrap_or_default()
     }
 }
 
@@ -208,10 +266,21 @@ mod tests {
     #[test]
     fn an_error_names_path_expectation_and_finding() {
         let value = parse(r#"{"limits": {"max_steps": "three"}}"#).unwrap();
-        let limits = Fields::of(&value, "$").unwrap().object("limits").unwrap();
-        let error = limits.small_count("max_steps").unwrap_err().to_string();
-        assert_eq!(error, r#"$.limits.max_steps: expected a whole number from 0 to 4294967295, found a string ("three")"#);
-        assert_eq!(limits.text("gone").unwrap_err().to_string(), "$.limits.gone: missing, expected a string");
+        let error = |value: &Value, take: fn(&Fields) -> u64| read(value, "$", take).unwrap_err().to_string();
+        let expected = r#"$.limits.max_steps: expected a whole number from 0 to 4294967295, found a string ("three")"#;
+        assert_eq!(error(&value, |from| from.object("limits").small_count("max_steps").into()), expected);
+        assert_eq!(
+            error(&value, |from| from.object("limits").text("gone").len() as u64),
+            "$.limits.gone: missing, expected a string"
+        );
+    }
+
+    #[test]
+    fn the_first_mistake_is_the_one_that_is_named() {
+        let value = parse(r#"{"a": 1, "b": 2}"#).unwrap();
+        let error = read(&value, "$", |from| (from.text("b").len(), from.boolean("a"), from.object("c").text("d").len()));
+        assert_eq!(error.unwrap_err().path(), "$.b");
+        assert_eq!(read(&value, "$", |from| from.count("a") + from.count("b")), Ok(3));
     }
 
     #[test]

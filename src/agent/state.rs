@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::money::PicoUsd;
 use super::protocol::ToolCall;
-use crate::json::{Fields, ReadError, wrong};
+use crate::json::Fields;
 
 /// The checkpointed part of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -248,11 +246,13 @@ impl ApprovalStatus {
     }
 
     /// Reads a record's field.
-    pub fn read(from: &Fields, key: &str) -> Result<ApprovalStatus, ReadError> {
+    pub fn read(from: &Fields, key: &str) -> ApprovalStatus {
         let all = [ApprovalStatus::Approved, ApprovalStatus::Denied, ApprovalStatus::Expired];
-        let word = from.text(key)?;
-        let found = all.into_iter().find(|status| status.word() == word);
-        found.ok_or_else(|| wrong(&from.path(key), "approved, denied or expired", &Value::from(word)))
+        let word = from.text(key);
+        all.into_iter().find(|status| status.word() == word).unwrap_or_else(|| {
+            from.note_wrong(key, "approved, denied or expired");
+            ApprovalStatus::Denied
+        })
     }
 }
 
@@ -325,8 +325,10 @@ impl Status {
     }
 
     /// Reads a record's field.
-    pub fn read(from: &Fields, key: &str) -> Result<Status, ReadError> {
-        let word = from.text(key)?;
-        Status::of_word(word).ok_or_else(|| wrong(&from.path(key), "a status", &Value::from(word)))
+    pub fn read(from: &Fields, key: &str) -> Status {
+        Status::of_word(from.text(key)).unwrap_or_else(|| {
+            from.note_wrong(key, "a status");
+            Status::Running
+        })
     }
 }

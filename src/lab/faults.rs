@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::world::WorldData;
 use crate::agent::protocol::{Failure, FailureCode};
 use crate::agent::tools::{ToolSpec, one_of};
-use crate::json::{Fields, ReadError, wrong};
+use crate::json::{Fields, count, wrong};
 
 /// A fault of the scenario: it hits certain calls of one tool, of the model, or comes while the agent is dead or a person thinks.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,72 +136,71 @@ impl FaultKind {
 
 impl Fault {
     /// Reads one fault of a scenario.
-    pub fn from_json(from: &Fields, tools: &[ToolSpec], world: &WorldData) -> Result<Fault, ReadError> {
-        from.only(&["on", "args", "calls", "kind", "retry_after", "message", "by_s", "charge_id", "by"])?;
-        let on = match from.text("on")? {
+    pub fn from_json(from: &Fields, tools: &[ToolSpec], world: &WorldData) -> Fault {
+        from.only(&["on", "args", "calls", "kind", "retry_after", "message", "by_s", "charge_id", "by"]);
+        let on = match from.text("on") {
             "model" => FaultTarget::Model,
             "downtime" => FaultTarget::Downtime,
             "question" => FaultTarget::Question,
-            tool if tools.iter().any(|known| known.name == tool) => FaultTarget::Tool(tool.to_string()),
-            _ => {
-                return Err(wrong(
-                    &from.path("on"),
-                    &format!("model, downtime, question or {}", one_of(tools)),
-                    from.value("on")?,
-                ));
+            tool => {
+                if tools.iter().all(|known| known.name != tool) {
+                    from.note_wrong("on", &format!("model, downtime, question or {}", one_of(tools)));
+                }
+                FaultTarget::Tool(tool.to_string())
             }
         };
-        let calls = match from.maybe("calls") {
-            None => vec![1],
-            Some(_) => {
-                let path = from.path("calls");
-                let read = |(index, value): (usize, &Value)| {
-                    let number =
-                        crate::json::count(value).filter(|&number| number >= 1).and_then(|number| u32::try_from(number).ok());
-                    number.ok_or_else(|| wrong(&format!("{path}[{index}]"), "a whole number from 1 to 4294967295", value))
-                };
-                from.array("calls")?.iter().enumerate().map(read).collect::<Result<_, _>>()?
-            }
+        let read = |(index, value): (usize, &Value)| {
+            let number = count(value).filter(|&number| number >= 1).and_then(|number| u32::try_from(number).ok());
+            number.unwrap_or_else(|| {
+                from.note(wrong(&format!("{}[{index}]", from.path("calls")), "a whole number from 1 to 4294967295", value));
+                1
+            })
         };
+        let calls = from.optional("calls", Fields::array).map(|calls| calls.iter().enumerate().map(read).collect());
+        let calls: Vec<u32> = calls.unwrap_or_else(|| vec![1]);
         if calls.is_empty() {
-            return Err(wrong(&from.path("calls"), "at least one number", from.value("calls")?));
+            from.note_wrong("calls", "at least one number");
         }
-        let kind = FaultKind::from_json(from)?;
+        let kind = FaultKind::from_json(from);
         if let FaultKind::SomebodyRefunds { charge_id, .. } = &kind
             && !world.has_charge(charge_id)
         {
-            return Err(wrong(&from.path("charge_id"), "a charge of the world's invoices", from.value("charge_id")?));
+            from.note_wrong("charge_id", "a charge of the world's invoices");
         }
         let brings_somebody = matches!(kind, FaultKind::SomebodyRefunds { .. });
         if matches!(on, FaultTarget::Downtime | FaultTarget::Question) && !brings_somebody {
-            return Err(wrong(&from.path("kind"), "somebody_refunds, the only kind that can come then", from.value("kind")?));
+            from.note_wrong("kind", "somebody_refunds, the only kind that can come then");
         }
-        let args = from.maybe("args").map(|_| from.object("args").and_then(|_| from.value("args"))).transpose()?.cloned();
-        Ok(Fault { on, args, calls, kind })
+        let args = from.maybe("args").cloned();
+        if args.is_some() {
+            from.object("args");
+        }
+        Fault { on, args, calls, kind }
     }
 }
 
 impl FaultKind {
-    fn from_json(from: &Fields) -> Result<FaultKind, ReadError> {
-        let text = |key: &str| from.text(key).map(str::to_string);
-        Ok(match from.text("kind")? {
+    fn from_json(from: &Fields) -> FaultKind {
+        let text = |key: &str| from.text(key).to_string();
+        match from.text("kind") {
             "unavailable" => FaultKind::Unavailable,
             "rate_limited" => {
-                FaultKind::RateLimited { retry_after: from.optional("retry_after", Fields::text)?.map(str::to_string) }
+                FaultKind::RateLimited { retry_after: from.optional("retry_after", Fields::text).map(str::to_string) }
             }
             "refused" => FaultKind::Refused,
             "timeout_before" => FaultKind::TimeoutBefore,
             "timeout_after" => FaultKind::TimeoutAfter,
             "reply_lost" => FaultKind::ReplyLost,
             "malformed" => FaultKind::Malformed,
-            "rejected" => FaultKind::Rejected { message: text("message")? },
-            "slow" => FaultKind::Slow { by_ms: from.duration_ms("by_s")? },
-            "somebody_refunds" => FaultKind::SomebodyRefunds { charge_id: text("charge_id")?, by: text("by")? },
+            "rejected" => FaultKind::Rejected { message: text("message") },
+            "slow" => FaultKind::Slow { by_ms: from.duration_ms("by_s") },
+            "somebody_refunds" => FaultKind::SomebodyRefunds { charge_id: text("charge_id"), by: text("by") },
             _ => {
                 let known = "unavailable, rate_limited, refused, timeout_before, timeout_after, reply_lost, malformed, rejected, slow \
                              or somebody_refunds";
-                return Err(wrong(&from.path("kind"), known, from.value("kind")?));
+                from.note_wrong("kind", known);
+                FaultKind::Unavailable
             }
-        })
+        }
     }
 }

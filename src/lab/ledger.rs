@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::agent::money::PicoUsd;
 use crate::agent::state::ApprovalStatus;
-use crate::json::{Fields, ReadError, parse, wrong};
+use crate::json::{Fields, ReadError, parse, read};
 use crate::log::record::object;
 
 /// One row: something that happened outside the agent.
@@ -184,48 +184,60 @@ impl Row {
 
     /// Reads what [`Row::to_line`] wrote.
     pub fn from_line(line: &str) -> Result<Row, ReadError> {
-        let value = parse(line)?;
-        let from = Fields::of(&value, "$")?;
-        let entry = from.object("entry")?;
-        let arc = |key: &str| entry.text(key).map(Arc::<str>::from);
-        let entry = match from.text("type")? {
+        read(&parse(line)?, "$", |from| Row {
+            at_ms: from.count("at_ms"),
+            record: from.optional("record", Fields::count),
+            entry: Entry::read(from, &from.object("entry")),
+        })
+    }
+}
+
+impl Entry {
+    fn read(row: &Fields, from: &Fields) -> Entry {
+        match row.text("type") {
             "model_call" => Entry::ModelCall {
-                outcome: arc("outcome")?,
-                input_tokens: entry.count("input_tokens")?,
-                output_tokens: entry.count("output_tokens")?,
-                cost: PicoUsd(entry.count("cost_pico_usd")?),
+                outcome: from.shared("outcome"),
+                input_tokens: from.count("input_tokens"),
+                output_tokens: from.count("output_tokens"),
+                cost: PicoUsd(from.count("cost_pico_usd")),
             },
             "request" => Entry::Request {
-                tool: arc("tool")?,
-                args: arc("args")?,
-                key: arc("key")?,
-                outcome: arc("outcome")?,
-                result: entry.array("result")?.first().cloned().map(Arc::new),
+                tool: from.shared("tool"),
+                args: from.shared("args"),
+                key: from.shared("key"),
+                outcome: from.shared("outcome"),
+                result: from.array("result").first().cloned().map(Arc::new),
             },
             "refund" => Entry::Refund {
-                refund_id: arc("refund_id")?,
-                charge_id: arc("charge_id")?,
-                cents: entry.count("cents")?,
-                key: arc("key")?,
-                by: arc("by")?,
+                refund_id: from.shared("refund_id"),
+                charge_id: from.shared("charge_id"),
+                cents: from.count("cents"),
+                key: from.shared("key"),
+                by: from.shared("by"),
             },
-            "voucher" => {
-                Entry::Voucher { voucher_id: arc("voucher_id")?, customer_id: arc("customer_id")?, cents: entry.count("cents")? }
+            "voucher" => Entry::Voucher {
+                voucher_id: from.shared("voucher_id"),
+                customer_id: from.shared("customer_id"),
+                cents: from.count("cents"),
+            },
+            "note" => Entry::Note { text: from.shared("text") },
+            "escalation" => Entry::Escalation { text: from.shared("text") },
+            "question" => {
+                Entry::Question { key: from.shared("key"), tool: from.shared("tool"), args: Arc::new(from.value("args").clone()) }
             }
-            "note" => Entry::Note { text: arc("text")? },
-            "escalation" => Entry::Escalation { text: arc("text")? },
-            "question" => Entry::Question { key: arc("key")?, tool: arc("tool")?, args: Arc::new(entry.value("args")?.clone()) },
             "decision" => Entry::Decision {
-                key: arc("key")?,
-                status: ApprovalStatus::read(&entry, "decision")?,
-                approver: arc("approver")?,
-                note: entry.optional("note", |from, key| from.text(key).map(Arc::from))?,
+                key: from.shared("key"),
+                status: ApprovalStatus::read(from, "decision"),
+                approver: from.shared("approver"),
+                note: from.optional("note", Fields::shared),
             },
             "inbox_lost" => Entry::InboxLost,
-            "mail" => Entry::Mail { to: arc("to")?, text: arc("text")? },
-            "hand_over" => Entry::HandOver { status: arc("status")? },
-            _ => return Err(wrong("$.type", "a kind of ledger row", from.value("type")?)),
-        };
-        Ok(Row { at_ms: from.count("at_ms")?, record: from.optional("record", Fields::count)?, entry })
+            "mail" => Entry::Mail { to: from.shared("to"), text: from.shared("text") },
+            "hand_over" => Entry::HandOver { status: from.shared("status") },
+            _ => {
+                row.note_wrong("type", "a kind of ledger row");
+                Entry::InboxLost
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::agent::config::Policies;
 use crate::agent::retry::RetryPolicy;
-use crate::json::{Fields, ReadError};
+use crate::json::Fields;
 
 /// What can be switched off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -210,15 +210,15 @@ impl Mechanisms {
     }
 
     /// Reads `{"retries": false, …}`; what is not named is on.
-    pub fn from_json(from: &Fields) -> Result<Mechanisms, ReadError> {
+    pub fn from_json(from: &Fields) -> Mechanisms {
         let known: Vec<&str> = Mechanism::ALL.iter().map(|mechanism| mechanism.text().id).collect();
-        from.only(&known)?;
+        from.only(&known);
         let mut mechanisms = Mechanisms::ALL_ON;
         for mechanism in Mechanism::ALL {
-            let on = from.optional(mechanism.text().id, Fields::boolean)?.unwrap_or(true);
+            let on = from.optional(mechanism.text().id, Fields::boolean).unwrap_or(true);
             mechanisms = mechanisms.with(mechanism, on);
         }
-        Ok(mechanisms)
+        mechanisms
     }
 
     /// What the core is told.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::agent::protocol::{Completion, Failure, FailureCode, ModelRequest, ToolCall};
 use crate::agent::state::{Message, text_tokens};
 use crate::agent::tools::{ToolSpec, one_of};
-use crate::json::{Fields, ReadError, parse, wrong};
+use crate::json::{Fields, ReadError, parse};
 
 /// One thing the model may say, and when.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,11 +59,11 @@ struct ScriptedCall {
 }
 
 /// Reads the script. A call may name any tool, as models do; a condition may wait for the lab's tools and for those.
-pub fn read_script(from: &Fields, tools: &[ToolSpec]) -> Result<Vec<Turn>, ReadError> {
-    let given = from.objects("script")?;
-    let turns = given.iter().map(|turn| read_turn(turn, tools)).collect::<Result<Vec<_>, _>>()?;
+pub fn read_script(from: &Fields, tools: &[ToolSpec]) -> Vec<Turn> {
+    let given = from.objects("script");
+    let turns: Vec<Turn> = given.iter().map(|turn| read_turn(turn, tools)).collect();
     if turns.is_empty() {
-        return Err(wrong(&from.path("script"), "at least one turn", from.value("script")?));
+        from.note_wrong("script", "at least one turn");
     }
     let is_called = |name: &str| {
         tools.iter().any(|tool| tool.name == name) || turns.iter().flat_map(|turn| &turn.calls).any(|call| call.tool == name)
@@ -72,50 +72,43 @@ pub fn read_script(from: &Fields, tools: &[ToolSpec]) -> Result<Vec<Turn>, ReadE
         if let Condition::After { tool: Some(tool), .. } = &turn.when
             && !is_called(tool)
         {
-            let when = from.object("when")?;
-            return Err(wrong(
-                &when.path("after"),
-                &format!("{}, or one that the script calls", one_of(tools)),
-                when.value("after")?,
-            ));
+            from.object("when").note_wrong("after", &format!("{}, or one that the script calls", one_of(tools)));
         }
     }
-    Ok(turns)
+    turns
 }
 
-fn read_turn(from: &Fields, tools: &[ToolSpec]) -> Result<Turn, ReadError> {
-    from.only(&["when", "say", "plan", "calls", "usage", "latency_s"])?;
-    let mut calls = Vec::new();
-    if from.maybe("calls").is_some() {
-        for call in from.objects("calls")? {
-            call.only(&["id", "tool", "args", "raw"])?;
-            let args = match call.optional("raw", Fields::text)? {
-                Some(raw) => Value::from(raw),
-                None => call.value("args")?.clone(),
-            };
-            let id = call.optional("id", Fields::text)?.map(str::to_string);
-            calls.push(ScriptedCall { id, tool: call.filled("tool")?.to_string(), args });
-        }
+fn read_turn(from: &Fields, tools: &[ToolSpec]) -> Turn {
+    from.only(&["when", "say", "plan", "calls", "usage", "latency_s"]);
+    Turn {
+        when: read_condition(&from.object("when"), tools),
+        say: from.shared("say"),
+        plan: from.optional("plan", Fields::texts).map(|steps| steps.into_iter().map(Arc::from).collect()),
+        calls: from.optional_objects("calls").iter().map(read_call).collect(),
+        // `null` is a usage too, one that says nothing.
+        usage: from.keys().any(|key| key == "usage").then(|| from.value("usage").clone()),
+        latency_ms: from.optional("latency_s", Fields::duration_ms),
     }
-    Ok(Turn {
-        when: read_condition(&from.object("when")?, tools)?,
-        say: from.text("say")?.into(),
-        plan: from.optional("plan", Fields::texts)?.map(|steps| steps.into_iter().map(Arc::from).collect()),
-        calls,
-        usage: from.keys().any(|key| key == "usage").then(|| from.value("usage").cloned()).transpose()?,
-        latency_ms: from.optional("latency_s", Fields::duration_ms)?,
-    })
 }
 
-fn read_condition(from: &Fields, tools: &[ToolSpec]) -> Result<Condition, ReadError> {
-    from.only(&["start", "after", "outcome", "nth", "replan", "contains"])?;
-    if from.optional("start", Fields::boolean)?.unwrap_or(false) {
-        return Ok(Condition::Start);
+fn read_call(from: &Fields) -> ScriptedCall {
+    from.only(&["id", "tool", "args", "raw"]);
+    ScriptedCall {
+        id: from.optional("id", Fields::text).map(str::to_string),
+        tool: from.filled("tool").to_string(),
+        args: from.optional("raw", Fields::text).map_or_else(|| from.value("args").clone(), Value::from),
     }
-    let tool = from.optional("after", Fields::text)?;
-    let outcome = from.optional("outcome", Fields::text)?;
+}
+
+fn read_condition(from: &Fields, tools: &[ToolSpec]) -> Condition {
+    from.only(&["start", "after", "outcome", "nth", "replan", "contains"]);
+    if from.optional("start", Fields::boolean).unwrap_or(false) {
+        return Condition::Start;
+    }
+    let tool = from.optional("after", Fields::text);
+    let outcome = from.optional("outcome", Fields::text);
     if tool.is_none() && outcome.is_none() {
-        return Err(ReadError::new(&from.path("after"), "missing, expected `start`: true, `after`: a tool, or an `outcome`"));
+        from.note(ReadError::new(&from.path("after"), "missing, expected `start`: true, `after`: a tool, or an `outcome`"));
     }
     let outcome = match outcome.unwrap_or("any") {
         "ok" => ObservedOutcome::Ok,
@@ -123,20 +116,24 @@ fn read_condition(from: &Fields, tools: &[ToolSpec]) -> Result<Condition, ReadEr
         "denied" => ObservedOutcome::Denied,
         "expired" => ObservedOutcome::Expired,
         "any" => ObservedOutcome::Any,
-        _ => return Err(wrong(&from.path("outcome"), "ok, error, denied, expired or any", from.value("outcome")?)),
+        _ => {
+            from.note_wrong("outcome", "ok, error, denied, expired or any");
+            ObservedOutcome::Any
+        }
     };
     // An unknown tool's failure can be waited for; its success cannot.
     let is_known = tool.is_none_or(|tool| tools.iter().any(|known| known.name == tool));
     if outcome == ObservedOutcome::Ok && !is_known {
-        return Err(wrong(&from.path("after"), &one_of(tools), from.value("after")?));
+        let names: Vec<&str> = tools.iter().map(|known| known.name.as_str()).collect();
+        from.note_wrong("after", &format!("a tool ({})", names.join(", ")));
     }
-    Ok(Condition::After {
+    Condition::After {
         tool: tool.map(str::to_string),
         outcome,
-        nth: from.optional("nth", Fields::ordinal)?,
-        replan: from.optional("replan", Fields::boolean)?,
-        contains: from.optional("contains", Fields::text)?.map(str::to_string),
-    })
+        nth: from.optional("nth", Fields::small_count),
+        replan: from.optional("replan", Fields::boolean),
+        contains: from.optional("contains", Fields::text).map(str::to_string),
+    }
 }
 
 /// What a tool message shows.

@@ -18,7 +18,7 @@ use crate::agent::money::{PicoUsd, Prices};
 use crate::agent::retry::RetryPolicy;
 use crate::agent::state::{ApprovalStatus, Status};
 use crate::agent::tools::{ToolSpec, one_of};
-use crate::json::{Fields, ReadError, parse, wrong};
+use crate::json::{Fields, ReadError, parse, read, wrong};
 
 /// A scenario that has been read and checked.
 #[derive(Clone, Debug)]
@@ -206,56 +206,46 @@ impl Scenario {
     /// Reads and checks a document. The error names the JSON path, what stands there, and what was expected.
     pub fn from_json(text: &str) -> Result<Scenario, ReadError> {
         let value = parse(text)?;
-        let from = Fields::of(&value, "$")?;
-        from.only(&KEYS)?;
-        let task = from.object("task")?;
-        task.only(&["id", "ticket", "system", "customer", "traceparent", "tracestate"])?;
-        let context = |key: &str| Ok::<_, ReadError>(task.optional(key, Fields::text)?.map(Arc::from));
-        let tools = read_tools(&from)?;
-        let world = WorldData::from_json(&from.object("world")?)?;
-        let script = read_script(&from, &tools)?;
-        let faults = match from.maybe("faults") {
-            Some(_) => {
-                from.objects("faults")?.iter().map(|fault| Fault::from_json(fault, &tools, &world)).collect::<Result<_, _>>()?
-            }
-            None => Vec::new(),
-        };
-        let crashes = match from.maybe("crashes") {
-            Some(_) => {
-                from.objects("crashes")?.iter().map(|spot| CrashSpot::from_json(spot, &tools)).collect::<Result<_, _>>()?
-            }
-            None => Vec::new(),
-        };
-        let mechanisms = match from.maybe("mechanisms") {
-            Some(_) => Mechanisms::from_json(&from.object("mechanisms")?)?,
-            None => Mechanisms::ALL_ON,
-        };
-        Ok(Scenario {
-            id: read_id(&from)?,
-            title: from.filled("title")?.to_string(),
-            summary: from.filled("summary")?.to_string(),
-            watch: from.optional("watch", Fields::texts)?.unwrap_or_default().into_iter().map(str::to_string).collect(),
-            task_id: task.filled("id")?.into(),
-            ticket: task.filled("ticket")?.into(),
-            trace_context: [context("traceparent")?, context("tracestate")?],
-            system: task.filled("system")?.into(),
-            customer: task.filled("customer")?.into(),
-            start_ms: read_start(&from)?,
-            downtime_ms: from.optional("downtime_s", Fields::duration_ms)?.unwrap_or(60_000),
-            prices: read_prices(&from)?,
-            limits: read_limits(&from)?,
-            retry: read_retry(&from)?,
-            person: from.maybe("person").map(|_| from.object("person").and_then(|person| read_person(&person))).transpose()?,
+        read(&value, "$", |from| Scenario::read(from, text.into(), hash64(value.to_string().as_bytes())))
+    }
+
+    fn read(from: &Fields, json: Arc<str>, digest: u64) -> Scenario {
+        from.only(&KEYS);
+        let task = from.object("task");
+        task.only(&["id", "ticket", "system", "customer", "traceparent", "tracestate"]);
+        let context = |key: &str| task.optional(key, Fields::shared);
+        let tools = read_tools(from);
+        let world = WorldData::from_json(&from.object("world"));
+        let faults = from.optional_objects("faults");
+        let crashes = from.optional_objects("crashes");
+        Scenario {
+            id: read_id(from),
+            title: from.filled("title").to_string(),
+            summary: from.filled("summary").to_string(),
+            watch: strings(from, "watch"),
+            task_id: task.filled("id").into(),
+            ticket: task.filled("ticket").into(),
+            trace_context: [context("traceparent"), context("tracestate")],
+            system: task.filled("system").into(),
+            customer: task.filled("customer").into(),
+            start_ms: read_start(from),
+            downtime_ms: from.optional("downtime_s", Fields::duration_ms).unwrap_or(60_000),
+            prices: read_prices(&from.object("prices")),
+            limits: from.optional("limits", Fields::object).map_or_else(Limits::default, |limits| read_limits(&limits)),
+            retry: from.optional("retry", Fields::object).map_or_else(RetryPolicy::default, |retry| read_retry(&retry)),
+            person: from.optional("person", Fields::object).map(|person| read_person(&person)),
+            script: read_script(from, &tools),
+            faults: faults.iter().map(|fault| Fault::from_json(fault, &tools, &world)).collect(),
+            crashes: crashes.iter().map(|spot| CrashSpot::from_json(spot, &tools)).collect(),
             tools: tools.into(),
             world: Arc::new(world),
-            script,
-            faults,
-            crashes,
-            mechanisms,
-            expect: read_expect(&from)?,
-            json: text.into(),
-            digest: hash64(value.to_string().as_bytes()),
-        })
+            mechanisms: from
+                .optional("mechanisms", Fields::object)
+                .map_or(Mechanisms::ALL_ON, |given| Mechanisms::from_json(&given)),
+            expect: from.optional("expect", Fields::object).map_or_else(Expect::default, |expect| read_expect(&expect)),
+            json,
+            digest,
+        }
     }
 
     /// What the agent is given. `run_id` names the run, `seed` decides its lots.
@@ -281,40 +271,38 @@ impl Scenario {
     }
 }
 
-fn read_id(from: &Fields) -> Result<String, ReadError> {
-    let id = from.text("id")?;
+/// An array of strings that may be absent.
+fn strings(from: &Fields, key: &str) -> Vec<String> {
+    from.optional(key, Fields::texts).unwrap_or_default().into_iter().map(str::to_string).collect()
+}
+
+fn read_id(from: &Fields) -> String {
+    let id = from.text("id");
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if id.is_empty() || id.len() > 60 || !id.bytes().all(fits) {
-        let expected = "1 to 60 lower-case letters, digits and hyphens";
-        return Err(wrong(&from.path("id"), expected, from.value("id")?));
+        from.note_wrong("id", "1 to 60 lower-case letters, digits and hyphens");
     }
-    Ok(id.to_string())
+    id.to_string()
 }
 
 /// The year 9999 is the last that a date has room for.
-fn read_start(from: &Fields) -> Result<u64, ReadError> {
-    let start_ms = from.scaled("start", 3)?;
+fn read_start(from: &Fields) -> u64 {
+    let start_ms = from.scaled("start", 3);
     if start_ms >= 253_402_300_800_000 {
-        return Err(wrong(&from.path("start"), "seconds since 1970, before the year 10000", from.value("start")?));
+        from.note_wrong("start", "seconds since 1970, before the year 10000");
     }
-    Ok(start_ms)
+    start_ms
 }
 
-fn read_prices(from: &Fields) -> Result<Prices, ReadError> {
-    let prices = from.object("prices")?;
-    prices.only(&["input_usd_per_million", "output_usd_per_million"])?;
+fn read_prices(from: &Fields) -> Prices {
+    from.only(&["input_usd_per_million", "output_usd_per_million"]);
     // USD per million tokens times 10⁶ is 10⁻¹² USD per token.
-    let price = |key: &str| prices.scaled(key, 6).map(PicoUsd);
-    Ok(Prices { input: price("input_usd_per_million")?, output: price("output_usd_per_million")? })
+    let price = |key: &str| PicoUsd(from.scaled(key, 6));
+    Prices { input: price("input_usd_per_million"), output: price("output_usd_per_million") }
 }
 
-fn read_limits(from: &Fields) -> Result<Limits, ReadError> {
-    let mut limits = Limits::default();
-    if from.maybe("limits").is_none() {
-        return Ok(limits);
-    }
-    let given = from.object("limits")?;
-    given.only(&[
+fn read_limits(from: &Fields) -> Limits {
+    from.only(&[
         "max_steps",
         "budget_usd",
         "budget_tokens",
@@ -324,159 +312,151 @@ fn read_limits(from: &Fields) -> Result<Limits, ReadError> {
         "max_replans",
         "max_resumes",
         "output_reserve",
-    ])?;
-    let small = |key: &str, default: u32| Ok::<u32, ReadError>(given.optional(key, Fields::small_count)?.unwrap_or(default));
-    limits.max_steps = small("max_steps", limits.max_steps)?;
-    limits.max_repeats = small("max_repeats", limits.max_repeats)?;
-    limits.max_stale_steps = small("max_stale_steps", limits.max_stale_steps)?;
-    limits.max_replans = small("max_replans", limits.max_replans)?;
-    limits.max_resumes = small("max_resumes", limits.max_resumes)?;
-    limits.budget = given.optional("budget_usd", |from, key| from.scaled(key, 12))?.map_or(limits.budget, PicoUsd);
-    limits.budget_tokens = given.optional("budget_tokens", Fields::count)?.unwrap_or(limits.budget_tokens);
-    limits.deadline_ms = given.optional("deadline_s", Fields::duration_ms)?.unwrap_or(limits.deadline_ms);
-    limits.output_reserve = given.optional("output_reserve", Fields::count)?.unwrap_or(limits.output_reserve);
-    Ok(limits)
+    ]);
+    let default = Limits::default();
+    let small = |key: &str, default: u32| from.optional(key, Fields::small_count).unwrap_or(default);
+    let count = |key: &str, default: u64| from.optional(key, Fields::count).unwrap_or(default);
+    Limits {
+        max_steps: small("max_steps", default.max_steps),
+        max_repeats: small("max_repeats", default.max_repeats),
+        max_stale_steps: small("max_stale_steps", default.max_stale_steps),
+        max_replans: small("max_replans", default.max_replans),
+        max_resumes: small("max_resumes", default.max_resumes),
+        budget: from.optional("budget_usd", |from, key| from.scaled(key, 12)).map_or(default.budget, PicoUsd),
+        budget_tokens: count("budget_tokens", default.budget_tokens),
+        deadline_ms: from.optional("deadline_s", Fields::duration_ms).unwrap_or(default.deadline_ms),
+        output_reserve: count("output_reserve", default.output_reserve),
+    }
 }
 
-fn read_retry(from: &Fields) -> Result<RetryPolicy, ReadError> {
-    let mut policy = RetryPolicy::default();
-    if from.maybe("retry").is_none() {
-        return Ok(policy);
+fn read_retry(from: &Fields) -> RetryPolicy {
+    from.only(&["max_attempts", "base_s", "cap_s", "patience_s"]);
+    let default = RetryPolicy::default();
+    let duration = |key: &str, default: u64| from.optional(key, Fields::duration_ms).unwrap_or(default);
+    RetryPolicy {
+        max_attempts: from.optional("max_attempts", Fields::ordinal).unwrap_or(default.max_attempts),
+        base_ms: duration("base_s", default.base_ms),
+        cap_ms: duration("cap_s", default.cap_ms),
+        patience_ms: duration("patience_s", default.patience_ms),
+        ..default
     }
-    let given = from.object("retry")?;
-    given.only(&["max_attempts", "base_s", "cap_s", "patience_s"])?;
-    let duration = |key: &str, default: u64| Ok::<u64, ReadError>(given.optional(key, Fields::duration_ms)?.unwrap_or(default));
-    policy.max_attempts = given.optional("max_attempts", Fields::ordinal)?.unwrap_or(policy.max_attempts);
-    policy.base_ms = duration("base_s", policy.base_ms)?;
-    policy.cap_ms = duration("cap_s", policy.cap_ms)?;
-    policy.patience_ms = duration("patience_s", policy.patience_ms)?;
-    Ok(policy)
 }
 
-fn read_person(from: &Fields) -> Result<Person, ReadError> {
-    from.only(&["id", "name", "answers_after_s", "expires_after_s", "answers"])?;
-    let mut answers = Vec::new();
-    for (index, answer) in from.array("answers")?.iter().enumerate() {
-        answers.push(read_answer(answer, &format!("{}[{index}]", from.path("answers")))?);
-    }
+fn read_person(from: &Fields) -> Person {
+    from.only(&["id", "name", "answers_after_s", "expires_after_s", "answers"]);
     let person = Person {
-        id: from.filled("id")?.to_string(),
-        name: from.filled("name")?.to_string(),
-        answers_after_ms: from.optional("answers_after_s", Fields::duration_ms)?.unwrap_or(40_000),
-        expires_after_ms: from.optional("expires_after_s", Fields::duration_ms)?,
-        answers,
+        id: from.filled("id").to_string(),
+        name: from.filled("name").to_string(),
+        answers_after_ms: from.optional("answers_after_s", Fields::duration_ms).unwrap_or(40_000),
+        expires_after_ms: from.optional("expires_after_s", Fields::duration_ms),
+        answers: from.array("answers").iter().enumerate().map(|(index, answer)| read_answer(from, index, answer)).collect(),
     };
     if person.answers.is_empty() && person.expires_after_ms.is_none() {
-        let expected = "at least one answer, or `expires_after_s` for questions that nobody answers";
-        return Err(wrong(&from.path("answers"), expected, from.value("answers")?));
+        from.note_wrong("answers", "at least one answer, or `expires_after_s` for questions that nobody answers");
     }
-    Ok(person)
+    person
 }
 
-fn read_answer(value: &Value, path: &str) -> Result<PersonAnswer, ReadError> {
-    let expected = "\"approved\", \"denied\", or {\"decision\": …, \"note\": …, \"answers_after_s\": …}";
+fn read_answer<'a>(person: &Fields<'a>, index: usize, value: &'a Value) -> PersonAnswer {
+    let path = format!("{}[{index}]", person.path("answers"));
     let (word, note, after_ms) = match value {
-        Value::String(word) => (word.as_str(), None, None),
         Value::Object(_) => {
-            let from = Fields::of(value, path)?;
-            from.only(&["decision", "note", "answers_after_s"])?;
-            let after_ms = from.optional("answers_after_s", Fields::duration_ms)?;
-            (from.text("decision")?, from.optional("note", Fields::text)?, after_ms)
+            let from = person.item(value, &path);
+            from.only(&["decision", "note", "answers_after_s"]);
+            (from.text("decision"), from.optional("note", Fields::shared), from.optional("answers_after_s", Fields::duration_ms))
         }
-        other => return Err(wrong(path, expected, other)),
+        word => (word.as_str().unwrap_or_default(), None, None),
     };
-    let approved = match word {
-        word if word == ApprovalStatus::Approved.word() => true,
-        word if word == ApprovalStatus::Denied.word() => false,
-        _ => return Err(wrong(path, expected, value)),
-    };
-    Ok(PersonAnswer { approved, note: note.map(Arc::from), after_ms })
+    let approved = word == ApprovalStatus::Approved.word();
+    if !approved && word != ApprovalStatus::Denied.word() {
+        let expected = "\"approved\", \"denied\", or {\"decision\": …, \"note\": …, \"answers_after_s\": …}";
+        person.note(wrong(&path, expected, value));
+    }
+    PersonAnswer { approved, note, after_ms }
 }
 
 /// The lab's tools with the flags that the scenario sets.
-fn read_tools(from: &Fields) -> Result<Vec<ToolSpec>, ReadError> {
+fn read_tools(from: &Fields) -> Vec<ToolSpec> {
     let mut tools = services::tools();
-    if from.maybe("tools").is_none() {
-        return Ok(tools);
-    }
-    let given = from.object("tools")?;
+    let Some(given) = from.optional("tools", Fields::object) else {
+        return tools;
+    };
     let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
-    given.only(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
+    given.only(&names.iter().map(String::as_str).collect::<Vec<_>>());
     for tool in &mut tools {
-        if given.maybe(&tool.name).is_none() {
+        let Some(flags) = given.optional(&tool.name, Fields::object) else {
             continue;
-        }
-        let flags = given.object(&tool.name)?;
-        flags.only(&["irreversible", "idempotent", "intent", "lookup"])?;
-        tool.irreversible = flags.optional("irreversible", Fields::boolean)?.unwrap_or(tool.irreversible);
-        tool.idempotent = flags.optional("idempotent", Fields::boolean)?.unwrap_or(tool.idempotent);
-        if let Some(intent) = flags.optional("intent", Fields::texts)? {
+        };
+        flags.only(&["irreversible", "idempotent", "intent", "lookup"]);
+        tool.irreversible = flags.optional("irreversible", Fields::boolean).unwrap_or(tool.irreversible);
+        tool.idempotent = flags.optional("idempotent", Fields::boolean).unwrap_or(tool.idempotent);
+        if let Some(intent) = flags.optional("intent", Fields::texts) {
             let stray = intent.iter().position(|field| tool.parameters.iter().all(|parameter| parameter.name != *field));
             if let Some(index) = stray {
                 let path = format!("{}[{index}]", flags.path("intent"));
-                return Err(wrong(&path, &format!("an argument of {}", tool.name), &Value::from(intent[index])));
+                flags.note(wrong(&path, &format!("an argument of {}", tool.name), &Value::from(intent[index])));
             }
             tool.intent = intent.into_iter().map(str::to_string).collect();
         }
         // `"lookup": null` takes the look-up away.
         if flags.keys().any(|key| key == "lookup") {
-            tool.lookup = flags.optional("lookup", Fields::text)?.map(str::to_string);
+            tool.lookup = flags.optional("lookup", Fields::text).map(str::to_string);
             if tool.lookup.as_ref().is_some_and(|lookup| lookup != "find_voucher") {
-                return Err(wrong(&flags.path("lookup"), "find_voucher or null", flags.value("lookup")?));
+                flags.note_wrong("lookup", "find_voucher or null");
             }
         }
     }
-    Ok(tools)
+    tools
 }
 
-fn read_expect(from: &Fields) -> Result<Expect, ReadError> {
-    if from.maybe("expect").is_none() {
-        return Ok(Expect::default());
-    }
-    let given = from.object("expect")?;
-    given.only(&["status", "refunds", "questions", "notes", "model_calls", "broken"])?;
-    let status = given.optional("status", Fields::text)?;
+fn read_expect(from: &Fields) -> Expect {
+    from.only(&["status", "refunds", "questions", "notes", "model_calls", "broken"]);
+    let status = from.optional("status", Fields::text);
     if status.is_some_and(|word| Status::of_word(word).is_none()) {
-        return Err(wrong(&given.path("status"), "a status, such as done or max_steps", given.value("status")?));
+        from.note_wrong("status", "a status, such as done or max_steps");
     }
-    let broken = given.optional("broken", Fields::texts)?.unwrap_or_default();
+    let broken = from.optional("broken", Fields::texts).unwrap_or_default();
     if let Some(index) = broken.iter().position(|id| INVARIANTS.iter().all(|invariant| invariant.id != *id)) {
-        let path = format!("{}[{index}]", given.path("broken"));
-        return Err(wrong(&path, "the id of an invariant", &Value::from(broken[index])));
+        let path = format!("{}[{index}]", from.path("broken"));
+        from.note(wrong(&path, "the id of an invariant", &Value::from(broken[index])));
     }
-    Ok(Expect {
+    let count = |key: &str| from.optional(key, Fields::count);
+    Expect {
         status: status.map(str::to_string),
-        refunds: given.optional("refunds", Fields::count)?,
-        questions: given.optional("questions", Fields::count)?,
-        notes: given.optional("notes", Fields::count)?,
-        model_calls: given.optional("model_calls", Fields::count)?,
+        refunds: count("refunds"),
+        questions: count("questions"),
+        notes: count("notes"),
+        model_calls: count("model_calls"),
         broken: broken.into_iter().map(str::to_string).collect(),
-    })
+    }
 }
 
 impl CrashSpot {
-    fn from_json(from: &Fields, tools: &[ToolSpec]) -> Result<CrashSpot, ReadError> {
-        from.only(&["effect", "tool", "record", "nth", "when"])?;
+    fn from_json(from: &Fields, tools: &[ToolSpec]) -> CrashSpot {
+        from.only(&["effect", "tool", "record", "nth", "when"]);
         let effects = ["append", "call_model", "call_tool", "ask_approval", "wait", "save_checkpoint"];
-        let effect = from.text("effect")?;
+        let effect = from.text("effect");
         if !effects.contains(&effect) {
-            return Err(wrong(&from.path("effect"), &effects.join(", "), from.value("effect")?));
+            from.note_wrong("effect", &effects.join(", "));
         }
-        let when = from.text("when")?;
-        let tool = from.optional("tool", Fields::text)?;
+        let when = When::of_word(from.text("when"));
+        if when.is_none() {
+            from.note_wrong("when", "before or after");
+        }
+        let tool = from.optional("tool", Fields::text);
         if tool.is_some_and(|tool| tools.iter().all(|known| known.name != tool)) {
-            return Err(wrong(&from.path("tool"), &one_of(tools), from.value("tool")?));
+            from.note_wrong("tool", &one_of(tools));
         }
-        let record = from.optional("record", Fields::text)?;
+        let record = from.optional("record", Fields::text);
         if record.is_some_and(|record| !RECORDS.contains(&record)) {
-            return Err(wrong(&from.path("record"), &RECORDS.join(", "), from.value("record")?));
+            from.note_wrong("record", &RECORDS.join(", "));
         }
-        Ok(CrashSpot {
+        CrashSpot {
             effect: effect.to_string(),
             tool: tool.map(str::to_string),
             record: record.map(str::to_string),
-            nth: from.optional("nth", Fields::ordinal)?.unwrap_or(1),
-            when: When::of_word(when).ok_or_else(|| wrong(&from.path("when"), "before or after", &Value::from(when)))?,
-        })
+            nth: from.optional("nth", Fields::ordinal).unwrap_or(1),
+            when: when.unwrap_or(When::Before),
+        }
     }
 }

@@ -13,8 +13,7 @@ use crate::agent::canonical::canonical;
 use crate::agent::money::PicoUsd;
 use crate::agent::protocol::{Answer, Failure, FailureCode, ModelRequest, ToolCall};
 use crate::agent::state::Status;
-use crate::json::parse;
-use crate::json::{Fields, ReadError, count, decimal, wrong};
+use crate::json::{Fields, ReadError, count, decimal, parse};
 
 /// What the world holds when the run starts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,40 +28,35 @@ pub struct WorldData {
 
 impl WorldData {
     /// Reads and checks the `world` of a scenario.
-    pub fn from_json(from: &Fields) -> Result<WorldData, ReadError> {
-        from.only(&["articles", "accounts", "invoices"])?;
-        let list = |key: &str, texts: &[&str]| -> Result<Vec<Value>, ReadError> {
-            if from.maybe(key).is_none() {
-                return Ok(Vec::new());
-            }
+    pub fn from_json(from: &Fields) -> WorldData {
+        from.only(&["articles", "accounts", "invoices"]);
+        let list = |key: &str, texts: &[&str]| -> Vec<Value> {
             let mut ids = Ids::default();
-            for entry in from.objects(key)? {
-                ids.add(&entry, texts[0])?;
+            for entry in from.optional_objects(key) {
+                ids.add(&entry, texts[0]);
                 for text in texts {
-                    entry.text(text)?;
+                    entry.text(text);
                 }
             }
-            Ok(from.array(key)?.clone())
+            from.optional(key, Fields::array).unwrap_or_default().to_vec()
         };
         let data = WorldData {
-            articles: list("articles", &["article_id", "title", "body"])?,
-            accounts: list("accounts", &["customer_id"])?,
-            invoices: list("invoices", &["invoice_id"])?,
+            articles: list("articles", &["article_id", "title", "body"]),
+            accounts: list("accounts", &["customer_id"]),
+            invoices: list("invoices", &["invoice_id"]),
         };
-        if from.maybe("invoices").is_some() {
-            let mut charges = Ids::default();
-            for invoice in from.objects("invoices")? {
-                for charge in invoice.objects("charges")? {
-                    charges.add(&charge, "charge_id")?;
-                    charge.text("currency")?;
-                    let amount = charge.value("amount")?;
-                    let in_cents =
-                        decimal(amount).filter(|amount| amount.has_at_most_places(2)).and_then(|amount| amount.scaled(2));
-                    in_cents.ok_or_else(|| wrong(&charge.path("amount"), "an amount with at most 2 decimals", amount))?;
+        let mut charges = Ids::default();
+        for invoice in from.optional_objects("invoices") {
+            for charge in invoice.objects("charges") {
+                charges.add(&charge, "charge_id");
+                charge.text("currency");
+                let amount = decimal(charge.value("amount")).filter(|amount| amount.has_at_most_places(2));
+                if amount.and_then(|amount| amount.scaled(2)).is_none() {
+                    charge.note_wrong("amount", "an amount with at most 2 decimals");
                 }
             }
         }
-        Ok(data)
+        data
     }
 
     /// True if one of the invoices has this charge.
@@ -77,14 +71,11 @@ impl WorldData {
 struct Ids<'a>(Vec<(&'a str, String)>);
 
 impl<'a> Ids<'a> {
-    fn add(&mut self, from: &Fields<'a>, key: &str) -> Result<(), ReadError> {
-        let (id, path) = (from.filled(key)?, from.path(key));
+    fn add(&mut self, from: &Fields<'a>, key: &str) {
+        let (id, path) = (from.filled(key), from.path(key));
         match self.0.iter().find(|(known, _)| *known == id) {
-            Some((_, first)) => Err(ReadError::new(&path, format!("expected another id than `{id}`, which {first} has"))),
-            None => {
-                self.0.push((id, path));
-                Ok(())
-            }
+            Some((_, first)) => from.note(ReadError::new(&path, format!("expected another id than `{id}`, which {first} has"))),
+            None => self.0.push((id, path)),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::agent::identity::hash64;
 use crate::agent::money::PicoUsd;
 use crate::agent::protocol::ToolCall;
 use crate::agent::state::{AgentState, Approval, ApprovalStatus, Message, Plan, Status};
-use crate::json::{Fields, ReadError, parse, wrong};
+use crate::json::{Fields, ReadError, parse, read};
 
 /// The format's version. A checkpoint of a later one is refused.
 pub const VERSION: u64 = 1;
@@ -74,43 +74,42 @@ pub fn encode(state: &AgentState) -> String {
 /// Reads a checkpoint. One written by another program may lack what stands behind the thirteen keys; the exact cost then is
 /// `cost_usd`.
 pub fn decode(text: &str) -> Result<AgentState, ReadError> {
-    let value = parse(text)?;
-    let from = Fields::of(&value, "$")?;
-    let version = from.optional("version", Fields::count)?.unwrap_or(VERSION);
-    if version != VERSION {
-        return Err(ReadError::new("$.version", format!("this is version {version}; this program reads version {VERSION}")));
-    }
-    let mut state = AgentState::new(from.text("task_id")?.into(), "".into(), "".into());
+    read(&parse(text)?, "$", |from| {
+        let version = from.optional("version", Fields::count).unwrap_or(VERSION);
+        if version != VERSION {
+            from.note(ReadError::new("$.version", format!("this is version {version}; this program reads version {VERSION}")));
+        }
+        read_state(from)
+    })
+}
+
+fn read_state(from: &Fields) -> AgentState {
+    let mut state = AgentState::new(from.shared("task_id"), "".into(), "".into());
     state.messages = Arc::default();
     state.context_tokens = 0;
-    for message in from.objects("messages")? {
-        state.push_message(read_message(&message)?);
+    for message in from.objects("messages") {
+        state.push_message(read_message(&message));
     }
-    state.step = from.small_count("step")?;
-    state.input_tokens = from.count("input_tokens")?;
-    state.output_tokens = from.count("output_tokens")?;
-    state.cost = match from.optional("cost_pico_usd", Fields::count)? {
-        Some(exact) => PicoUsd(exact),
-        None => PicoUsd(from.scaled("cost_usd", 12)?),
-    };
-    state.llm_calls = from.small_count("llm_calls")?;
-    state.plan = read_plan(&from.object("plan")?)?;
-    for identity in from.texts("seen_calls")? {
+    state.step = from.small_count("step");
+    state.input_tokens = from.count("input_tokens");
+    state.output_tokens = from.count("output_tokens");
+    let cost = from.scaled("cost_usd", 12);
+    state.cost = PicoUsd(from.optional("cost_pico_usd", Fields::count).unwrap_or(cost));
+    state.llm_calls = from.small_count("llm_calls");
+    state.plan = read_plan(&from.object("plan"));
+    for identity in from.texts("seen_calls") {
         state.push_seen_call(identity.into());
     }
-    for fingerprint in from.texts("fingerprints")? {
+    for fingerprint in from.texts("fingerprints") {
         state.add_fingerprint(read_fingerprint(fingerprint));
     }
-    state.stale_steps = from.small_count("stale_steps")?;
-    state.status = Status::read(&from, "status")?;
-    state.final_text = from.optional("final", |from, key| from.text(key).map(Arc::from))?;
-    state.log_position = from.optional("log_position", Fields::count)?.unwrap_or(0);
-    state.replans = from.optional("replans", Fields::small_count)?.unwrap_or(0);
-    if from.maybe("approvals").is_some() {
-        let approvals = from.objects("approvals")?;
-        state.approvals = approvals.iter().map(|approval| read_approval(approval).map(Arc::new)).collect::<Result<_, _>>()?;
-    }
-    Ok(state)
+    state.stale_steps = from.small_count("stale_steps");
+    state.status = Status::read(from, "status");
+    state.final_text = from.optional("final", Fields::shared);
+    state.log_position = from.optional("log_position", Fields::count).unwrap_or(0);
+    state.replans = from.optional("replans", Fields::small_count).unwrap_or(0);
+    state.approvals = from.optional_objects("approvals").iter().map(|approval| Arc::new(read_approval(approval))).collect();
+    state
 }
 
 /// A fingerprint of this program is 16 hexadecimal digits; one of another program is hashed, which keeps it apart from all others.
@@ -119,12 +118,12 @@ fn read_fingerprint(text: &str) -> u64 {
     ours.unwrap_or_else(|| hash64(text.as_bytes()))
 }
 
-fn read_plan(from: &Fields) -> Result<Plan, ReadError> {
-    Ok(Plan {
-        steps: from.texts("steps")?.into_iter().map(Arc::from).collect(),
-        version: from.small_count("version")?,
-        needs_replan: from.boolean("needs_replan")?,
-    })
+fn read_plan(from: &Fields) -> Plan {
+    Plan {
+        steps: from.texts("steps").into_iter().map(Arc::from).collect(),
+        version: from.small_count("version"),
+        needs_replan: from.boolean("needs_replan"),
+    }
 }
 
 fn message_json(message: &Message) -> Value {
@@ -150,22 +149,24 @@ fn message_json(message: &Message) -> Value {
     Value::Object(fields)
 }
 
-fn read_message(from: &Fields) -> Result<Message, ReadError> {
-    let content: Arc<str> = from.optional("content", Fields::text)?.unwrap_or_default().into();
-    match from.text("role")? {
-        "system" => Ok(Message::System { content }),
-        "user" => Ok(Message::User { content }),
+fn read_message(from: &Fields) -> Message {
+    let content = from.optional("content", Fields::shared).unwrap_or_default();
+    match from.text("role") {
+        "system" => Message::System { content },
+        "user" => Message::User { content },
         "assistant" => {
-            let calls = if from.maybe("tool_calls").is_some() { from.objects("tool_calls")? } else { Vec::new() };
-            let tool_calls = calls.iter().map(ToolCall::from_json).collect::<Result<_, _>>()?;
-            Ok(Message::Assistant { content, tool_calls })
+            let tool_calls = from.optional_objects("tool_calls").iter().map(ToolCall::from_json).collect();
+            Message::Assistant { content, tool_calls }
         }
-        "tool" => Ok(Message::Tool {
-            call_id: from.text("tool_call_id")?.into(),
-            name: from.optional("name", Fields::text)?.unwrap_or_default().into(),
+        "tool" => Message::Tool {
+            call_id: from.shared("tool_call_id"),
+            name: from.optional("name", Fields::shared).unwrap_or_default(),
             content,
-        }),
-        _ => Err(wrong(&from.path("role"), "system, user, assistant or tool", from.value("role")?)),
+        },
+        _ => {
+            from.note_wrong("role", "system, user, assistant or tool");
+            Message::User { content }
+        }
     }
 }
 
@@ -180,15 +181,15 @@ fn approval_json(approval: &Approval) -> Value {
     ])
 }
 
-fn read_approval(from: &Fields) -> Result<Approval, ReadError> {
-    Ok(Approval {
-        tool: from.text("tool")?.into(),
-        identity: from.text("identity")?.into(),
-        action: from.text("action")?.into(),
-        approval_key: from.text("approval_key")?.into(),
-        status: ApprovalStatus::read(from, "decision")?,
-        approver: from.text("approver")?.into(),
-    })
+fn read_approval(from: &Fields) -> Approval {
+    Approval {
+        tool: from.shared("tool"),
+        identity: from.shared("identity"),
+        action: from.shared("action"),
+        approval_key: from.shared("approval_key"),
+        status: ApprovalStatus::read(from, "decision"),
+        approver: from.shared("approver"),
+    }
 }
 
 /// One line a key, as the course prints it: short values as they are, lists as `<17 items>`, objects as `<3 keys>`.

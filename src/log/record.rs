@@ -8,7 +8,7 @@ use crate::agent::money::{PicoUsd, number};
 use crate::agent::protocol::ToolCall;
 use crate::agent::state::{ApprovalStatus, Status};
 use crate::agent::text::preview;
-use crate::json::{Fields, ReadError, parse, wrong};
+use crate::json::{Fields, ReadError, parse, read};
 
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -241,8 +241,8 @@ impl ToolCall {
     }
 
     /// Reads `{id, name, args}`.
-    pub fn from_json(fields: &Fields) -> Result<ToolCall, ReadError> {
-        Ok(ToolCall::new(fields.text("id")?, fields.text("name")?, fields.value("args")?.clone()))
+    pub fn from_json(from: &Fields) -> ToolCall {
+        ToolCall::new(from.text("id"), from.text("name"), from.value("args").clone())
     }
 }
 
@@ -270,13 +270,11 @@ impl Record {
 
     /// Reads one line. The error names the field.
     pub fn from_line(line: &str) -> Result<Record, ReadError> {
-        let value = parse(line)?;
-        let fields = Fields::of(&value, "$")?;
-        Ok(Record {
-            ts_ms: fields.scaled("ts", 3)?,
-            run_id: fields.text("run_id")?.into(),
-            step: fields.small_count("step")?,
-            body: RecordBody::read(fields.text("type")?, &fields)?,
+        read(&parse(line)?, "$", |from| Record {
+            ts_ms: from.scaled("ts", 3),
+            run_id: from.shared("run_id"),
+            step: from.small_count("step"),
+            body: RecordBody::read(from.text("type"), from),
         })
     }
 }
@@ -426,89 +424,90 @@ impl RecordBody {
         }
     }
 
-    fn read(kind: &str, from: &Fields) -> Result<RecordBody, ReadError> {
-        let arc = |key: &str| from.text(key).map(Arc::<str>::from);
-        let maybe_arc = |key: &str| from.optional(key, |from, key| from.text(key).map(Arc::<str>::from));
-        let value = |key: &str| from.value(key).map(|value| Arc::new(value.clone()));
-        Ok(match kind {
+    fn read(kind: &str, from: &Fields) -> RecordBody {
+        let maybe_shared = |key: &str| from.optional(key, Fields::shared);
+        let value = |key: &str| Arc::new(from.value(key).clone());
+        match kind {
             "run_start" => RecordBody::RunStart {
-                scenario: arc("scenario")?,
-                seed: from.count("seed")?,
-                mechanisms: value("mechanisms")?,
-                limits: value("limits")?,
-                traceparent: maybe_arc("traceparent")?,
-                tracestate: maybe_arc("tracestate")?,
+                scenario: from.shared("scenario"),
+                seed: from.count("seed"),
+                mechanisms: value("mechanisms"),
+                limits: value("limits"),
+                traceparent: maybe_shared("traceparent"),
+                tracestate: maybe_shared("tracestate"),
             },
             "llm_request" => RecordBody::LlmRequest {
-                attempt: from.small_count("attempt")?,
-                projected: PicoUsd(from.scaled("projected_usd", 12)?),
+                attempt: from.small_count("attempt"),
+                projected: PicoUsd(from.scaled("projected_usd", 12)),
             },
             "llm_call" => RecordBody::LlmCall(LlmCall {
-                thought: arc("thought")?,
-                plan: from.optional("plan", |from, key| Ok(from.texts(key)?.into_iter().map(Arc::from).collect()))?,
-                plan_version: from.small_count("plan_version")?,
-                tool_calls: from.objects("tool_calls")?.iter().map(ToolCall::from_json).collect::<Result<_, _>>()?,
-                input_tokens: from.count("input_tokens")?,
-                output_tokens: from.count("output_tokens")?,
-                cost: PicoUsd(from.scaled("cost_usd", 12)?),
-                latency_ms: from.scaled("latency_ms", 0)?,
-                usage_partial: from.optional("usage_partial", Fields::boolean)?.unwrap_or(false),
+                thought: from.shared("thought"),
+                plan: from.optional("plan", |from, key| from.texts(key).into_iter().map(Arc::from).collect()),
+                plan_version: from.small_count("plan_version"),
+                tool_calls: from.objects("tool_calls").iter().map(ToolCall::from_json).collect(),
+                input_tokens: from.count("input_tokens"),
+                output_tokens: from.count("output_tokens"),
+                cost: PicoUsd(from.scaled("cost_usd", 12)),
+                latency_ms: from.scaled("latency_ms", 0),
+                usage_partial: from.optional("usage_partial", Fields::boolean).unwrap_or(false),
             }),
-            "llm_retry" => RecordBody::LlmRetry(Retry::read(from)?),
-            "tool_retry" => RecordBody::ToolRetry { tool: arc("tool")?, retry: Retry::read(from)? },
-            "approval_request" => {
-                RecordBody::ApprovalRequest { tool: arc("tool")?, args: value("args")?, approval_key: arc("approval_key")? }
-            }
+            "llm_retry" => RecordBody::LlmRetry(Retry::read(from)),
+            "tool_retry" => RecordBody::ToolRetry { tool: from.shared("tool"), retry: Retry::read(from) },
+            "approval_request" => RecordBody::ApprovalRequest {
+                tool: from.shared("tool"),
+                args: value("args"),
+                approval_key: from.shared("approval_key"),
+            },
             "approval" => RecordBody::Approval {
-                tool: arc("tool")?,
-                args: value("args")?,
-                approval_key: arc("approval_key")?,
-                decision: ApprovalStatus::read(from, "decision")?,
-                approver: arc("approver")?,
-                note: maybe_arc("note")?,
-                reused: from.boolean("reused")?,
+                tool: from.shared("tool"),
+                args: value("args"),
+                approval_key: from.shared("approval_key"),
+                decision: ApprovalStatus::read(from, "decision"),
+                approver: from.shared("approver"),
+                note: maybe_shared("note"),
+                reused: from.boolean("reused"),
             },
             "tool_call" => RecordBody::ToolCall {
-                tool: arc("tool")?,
-                args: value("args")?,
-                call_id: arc("call_id")?,
-                attempt: from.small_count("attempt")?,
-                idempotency_key: arc("idempotency_key")?,
-                traceparent: arc("traceparent")?,
+                tool: from.shared("tool"),
+                args: value("args"),
+                call_id: from.shared("call_id"),
+                attempt: from.small_count("attempt"),
+                idempotency_key: from.shared("idempotency_key"),
+                traceparent: from.shared("traceparent"),
             },
             "tool_result" => RecordBody::ToolResult {
-                tool: arc("tool")?,
-                call_id: arc("call_id")?,
-                ok: from.boolean("ok")?,
-                result: value("result")?,
+                tool: from.shared("tool"),
+                call_id: from.shared("call_id"),
+                ok: from.boolean("ok"),
+                result: value("result"),
             },
-            "replan" => RecordBody::Replan { reason: arc("reason")? },
+            "replan" => RecordBody::Replan { reason: from.shared("reason") },
             "guard" => {
-                RecordBody::Guard { guard: Status::read(from, "guard")?, observed: value("observed")?, limit: value("limit")? }
+                RecordBody::Guard { guard: Status::read(from, "guard"), observed: value("observed"), limit: value("limit") }
             }
-            "checkpoint" => RecordBody::Checkpoint { bytes: from.count("bytes")?, generation: from.count("generation")? },
+            "checkpoint" => RecordBody::Checkpoint { bytes: from.count("bytes"), generation: from.count("generation") },
             "resume" => RecordBody::Resume {
-                from_step: from.small_count("from_step")?,
-                checkpoint_generation: from.optional("checkpoint_generation", Fields::count)?,
-                records_replayed: from.count("records_replayed")?,
-                in_doubt: from.optional("in_doubt", |from, key| InDoubt::from_json(&from.object(key)?))?,
+                from_step: from.small_count("from_step"),
+                checkpoint_generation: from.optional("checkpoint_generation", Fields::count),
+                records_replayed: from.count("records_replayed"),
+                in_doubt: from.optional("in_doubt", |from, key| InDoubt::from_json(&from.object(key))),
             },
             "stop" => RecordBody::Stop {
-                status: Status::read(from, "status")?,
-                used: value("used")?,
-                explanation: own_fields(from, &["status", "used"])?,
+                status: Status::read(from, "status"),
+                used: value("used"),
+                explanation: own_fields(from, &["status", "used"]),
             },
-            "crash" => RecordBody::Crash { at: arc("at")? },
-            unknown => RecordBody::Unknown { kind: unknown.into(), fields: own_fields(from, &[])? },
-        })
+            "crash" => RecordBody::Crash { at: from.shared("at") },
+            unknown => RecordBody::Unknown { kind: unknown.into(), fields: own_fields(from, &[]) },
+        }
     }
 }
 
 /// The fields beside the four that every record has and those that are read by name.
-fn own_fields(from: &Fields, known: &[&str]) -> Result<Map<String, Value>, ReadError> {
+fn own_fields(from: &Fields, known: &[&str]) -> Map<String, Value> {
     let common = ["ts", "run_id", "step", "type"];
     let own = from.keys().filter(|key| !common.contains(key) && !known.contains(key));
-    own.map(|key| Ok((key.to_string(), from.value(key)?.clone()))).collect()
+    own.map(|key| (key.to_string(), from.value(key).clone())).collect()
 }
 
 impl Retry {
@@ -519,13 +518,13 @@ impl Retry {
         put("until", seconds(self.until_ms));
     }
 
-    fn read(from: &Fields) -> Result<Retry, ReadError> {
-        Ok(Retry {
-            attempt: from.small_count("attempt")?,
-            error: from.text("error")?.into(),
-            backoff_ms: from.scaled("backoff_s", 3)?,
-            until_ms: from.scaled("until", 3)?,
-        })
+    fn read(from: &Fields) -> Retry {
+        Retry {
+            attempt: from.small_count("attempt"),
+            error: from.shared("error"),
+            backoff_ms: from.scaled("backoff_s", 3),
+            until_ms: from.scaled("until", 3),
+        }
     }
 }
 
@@ -547,19 +546,21 @@ impl InDoubt {
         }
     }
 
-    fn from_json(from: &Fields) -> Result<InDoubt, ReadError> {
-        match from.text("type")? {
-            "llm_request" => Ok(InDoubt::Model {
-                attempt: from.small_count("attempt")?,
-                projected: PicoUsd(from.scaled("projected_usd", 12)?),
-            }),
-            "tool_call" => Ok(InDoubt::Tool {
-                tool: from.text("tool")?.into(),
-                call_id: from.text("call_id")?.into(),
-                attempt: from.small_count("attempt")?,
-                idempotency_key: from.text("idempotency_key")?.into(),
-            }),
-            _ => Err(wrong(&from.path("type"), "`llm_request` or `tool_call`", from.value("type")?)),
+    fn from_json(from: &Fields) -> InDoubt {
+        match from.text("type") {
+            "llm_request" => {
+                InDoubt::Model { attempt: from.small_count("attempt"), projected: PicoUsd(from.scaled("projected_usd", 12)) }
+            }
+            "tool_call" => InDoubt::Tool {
+                tool: from.shared("tool"),
+                call_id: from.shared("call_id"),
+                attempt: from.small_count("attempt"),
+                idempotency_key: from.shared("idempotency_key"),
+            },
+            _ => {
+                from.note_wrong("type", "`llm_request` or `tool_call`");
+                InDoubt::Model { attempt: 0, projected: PicoUsd(0) }
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::agent::identity::is_traceparent;
 use crate::agent::tools::{Parameter, ParameterKind, ToolSpec};
-use crate::json::{Fields, ReadError};
+use crate::json::Fields;
 use crate::log::record::{Record, RecordBody, object};
 
 /// The version of the protocol.
@@ -87,14 +87,11 @@ pub fn definition(tool: &ToolSpec) -> Value {
 
 /// Reads the flags of a tool from its definition. A tool without annotations is taken to be destructive and not idempotent, which
 /// are the protocol's defaults; one that only reads destroys nothing.
-pub fn read_annotations(definition: &Fields, tool: &mut ToolSpec) -> Result<(), ReadError> {
-    let given = definition.maybe("annotations").map(|_| definition.object("annotations")).transpose()?;
-    let hint = |key: &str, default: bool| match &given {
-        Some(given) => Ok(given.optional(key, Fields::boolean)?.unwrap_or(default)),
-        None => Ok(default),
-    };
-    tool.read_only = hint("readOnlyHint", false)?;
-    tool.irreversible = hint("destructiveHint", true)? && !tool.read_only;
-    tool.idempotent = hint("idempotentHint", false)?;
-    Ok(())
+pub fn read_annotations(definition: &Fields, tool: &mut ToolSpec) {
+    let given = definition.optional("annotations", Fields::object);
+    let hint =
+        |key: &str, default: bool| given.as_ref().and_then(|given| given.optional(key, Fields::boolean)).unwrap_or(default);
+    tool.read_only = hint("readOnlyHint", false);
+    tool.irreversible = hint("destructiveHint", true) && !tool.read_only;
+    tool.idempotent = hint("idempotentHint", false);
 }

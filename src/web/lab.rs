@@ -10,7 +10,7 @@ use super::local_store::LocalStore;
 use super::runs::scenario_info;
 use super::{lab_error, scenario_of, to_js};
 use crate::agent::protocol::{Decision, EffectKind};
-use crate::json::{Fields, ReadError, count, parse};
+use crate::json::{ReadError, count, parse, read};
 use crate::lab::ledger::Row;
 use crate::lab::mechanisms::Mechanisms;
 use crate::lab::scenario::When;
@@ -334,21 +334,20 @@ fn now_ms() -> f64 {
 }
 
 fn read_session(text: &str) -> Result<(Mechanisms, u64, Progress), ReadError> {
-    let value = parse(text)?;
-    let from = Fields::of(&value, "$")?;
-    let version = from.count("version")?;
-    if version != 1 {
-        return Err(ReadError::new("$.version", format!("this is version {version}; this page reads version 1")));
-    }
-    let spots_met =
-        from.array("spots_met")?.iter().map(|value| count(value).and_then(|met| u32::try_from(met).ok()).unwrap_or(0));
-    let progress = Progress {
-        effects: from.count("effects")?,
-        crashes: from.small_count("crashes")?,
-        resumes: from.small_count("resumes")?,
-        spots_met: spots_met.collect(),
-    };
-    Ok((Mechanisms::from_json(&from.object("mechanisms")?)?, from.count("seed")?, progress))
+    read(&parse(text)?, "$", |from| {
+        let version = from.count("version");
+        if version != 1 {
+            from.note(ReadError::new("$.version", format!("this is version {version}; this page reads version 1")));
+        }
+        let met = |value: &Value| count(value).and_then(|met| u32::try_from(met).ok()).unwrap_or(0);
+        let progress = Progress {
+            effects: from.count("effects"),
+            crashes: from.small_count("crashes"),
+            resumes: from.small_count("resumes"),
+            spots_met: from.array("spots_met").iter().map(met).collect(),
+        };
+        (Mechanisms::from_json(&from.object("mechanisms")), from.count("seed"), progress)
+    })
 }
 
 /// What `start` is given.
@@ -371,9 +370,8 @@ impl Options {
             let text = js_sys::JSON::stringify(&given)
                 .map(String::from)
                 .map_err(|_| bad("`mechanisms` is not plain data".to_string()))?;
-            let value = parse(&text).map_err(|error| bad(error.to_string()))?;
-            let read = Fields::of(&value, "mechanisms").and_then(|fields| Mechanisms::from_json(&fields));
-            Some(read.map_err(|error| bad(error.to_string()))?)
+            let given = parse(&text).and_then(|value| read(&value, "mechanisms", Mechanisms::from_json));
+            Some(given.map_err(|error| bad(error.to_string()))?)
         };
         Ok(Options {
             scenario: field("scenario").as_string().ok_or_else(|| bad("`scenario` has to be JSON text".to_string()))?,

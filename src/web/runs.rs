@@ -7,7 +7,7 @@ use wasm_bindgen::prelude::*;
 
 use super::local_store::{LocalStore, PREFIX, keys, local_storage};
 use super::{lab_error, scenario_of, to_js};
-use crate::json::{Fields, parse};
+use crate::json::{Fields, parse, read};
 use crate::lab::mechanisms::Mechanism;
 use crate::lab::scenario::Scenario;
 
@@ -89,23 +89,21 @@ fn saved_run(run_id: &str) -> SavedRun {
         Err(error) => return unreadable(error.to_string()),
     };
     let text = store.get("session").unwrap_or_default();
-    let read = || {
-        let value = parse(&text)?;
-        let from = Fields::of(&value, "$")?;
-        Ok::<SavedRun, crate::json::ReadError>(SavedRun {
+    let found = parse(&text).and_then(|value| {
+        read(&value, "$", |from| SavedRun {
             run_id: run_id.to_string(),
-            task_id: from.text("task_id")?.to_string(),
-            scenario_id: from.text("scenario_id")?.to_string(),
-            scenario_title: from.text("scenario_title")?.to_string(),
-            step: from.small_count("step")?,
-            status: from.optional("status", Fields::text)?.map(str::to_string),
-            question_open: from.boolean("question_open")?,
+            task_id: from.text("task_id").to_string(),
+            scenario_id: from.text("scenario_id").to_string(),
+            scenario_title: from.text("scenario_title").to_string(),
+            step: from.small_count("step"),
+            status: from.optional("status", Fields::text).map(str::to_string),
+            question_open: from.boolean("question_open"),
             damage: None,
             records: store.record_count() as f64,
-            last_active_ms: from.optional("saved_at_ms", Fields::count)?.map(|ms| ms as f64),
+            last_active_ms: from.optional("saved_at_ms", Fields::count).map(|ms| ms as f64),
         })
-    };
-    read().unwrap_or_else(|error| unreadable(format!("what is stored about this run cannot be read: {error}")))
+    });
+    found.unwrap_or_else(|error| unreadable(format!("what is stored about this run cannot be read: {error}")))
 }
 
 /// Takes a run out of localStorage.

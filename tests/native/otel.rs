@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crashlab::agent::identity::{hash64, is_traceparent};
 use crashlab::agent::protocol::EffectKind;
 use crashlab::agent::tools::ToolSpec;
-use crashlab::json::Fields;
+use crashlab::json;
 use crashlab::lab::scenario::Scenario;
 use crashlab::lab::session::{Session, Setup, Tick};
 use crashlab::log::record::{Record, RecordBody, read_log};
@@ -135,7 +135,7 @@ fn flags_and_mcps_annotations_say_the_same() {
     let flags = |definition: &Value| {
         let mut tool = ToolSpec::new("t", "A tool.");
         (tool.read_only, tool.irreversible, tool.idempotent) = (true, false, true);
-        mcp::read_annotations(&Fields::of(definition, "$").unwrap(), &mut tool).unwrap();
+        json::read(definition, "$", |from| mcp::read_annotations(from, &mut tool)).unwrap();
         (tool.read_only, tool.irreversible, tool.idempotent)
     };
     // Nothing said: destructive and not idempotent.
@@ -153,7 +153,7 @@ fn flags_and_mcps_annotations_say_the_same() {
         assert_eq!(definition["inputSchema"]["type"], "object");
     }
     let wrong = json!({"annotations": {"destructiveHint": "no"}});
-    let error = mcp::read_annotations(&Fields::of(&wrong, "$").unwrap(), &mut ToolSpec::new("t", "")).unwrap_err();
+    let error = json::read(&wrong, "$", |from| mcp::read_annotations(from, &mut ToolSpec::new("t", ""))).unwrap_err();
     assert_eq!(error.path(), "$.annotations.destructiveHint");
 }
 
