@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from './build.mjs';
 import { install } from './install.mjs';
+import { receiversPython } from './install/python.mjs';
 import { root } from './lib/paths.mjs';
 import { main } from './lib/problem.mjs';
 import { show } from './lib/process.mjs';
@@ -17,33 +18,33 @@ async function runner(name, command, args, options) {
   return start;
 }
 
-async function browserTests() {
-  const files = await readdir(join(root, 'tests', 'e2e')).catch(() => []);
+async function testsIn(folder) {
+  const files = await readdir(join(root, 'tests', folder)).catch(() => []);
   return files
     .filter((name) => name.endsWith('.test.js'))
     .sort()
-    .map((name) => `tests/e2e/${name}`);
+    .map((name) => `tests/${folder}/${name}`);
 }
 
 await main(async () => {
-  await install({ browser: true });
+  await install({ browser: true, receivers: true });
   await build();
-  const browser = await browserTests();
-  if (browser.length === 0)
-    console.log('tests/e2e has no *.test.js yet, so no test uses the built page.');
 
   const native = await runner('native', 'cargo', ['test']);
   console.log(`native_tests_s: ${secondsSince(native)}`);
+
+  // What the native tests exported, read by software that others wrote.
+  const exported = join(root, 'target', 'tmp', 'otlp');
+  await runner('receivers', await receiversPython(), ['tests/otel/accept.py', exported]);
 
   // A cold Chromium on a busy machine can need more than the runner's default of twenty seconds.
   const env = { WASM_BINDGEN_TEST_TIMEOUT: '120' };
   const wasm = await runner('wasm', 'wasm-pack', ['test', '--headless', '--chrome'], { env });
   console.log(`wasm_tests_s: ${secondsSince(wasm)}`);
 
-  if (browser.length > 0) {
-    // TAP's last lines are its summary, `# tests N` to `# duration_ms N`, on a terminal and in a file alike.
-    await runner('browser', process.execPath, ['--test', '--test-reporter=tap', ...browser]);
-  }
+  // TAP's last lines are its summary, `# tests N` to `# duration_ms N`, on a terminal and in a file alike.
+  const files = [...(await testsIn('js')), ...(await testsIn('e2e'))];
+  await runner('javascript', process.execPath, ['--test', '--test-reporter=tap', ...files]);
   if (failed.length > 0) {
     console.error(`Failed: ${failed.join(', ')}.`);
     process.exitCode = 1;
