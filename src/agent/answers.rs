@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::machine::{Agent, Phase};
-use super::protocol::{Completion, Decision, EffectKind, Failure, Outcome};
+use super::protocol::{Completion, Decision, EffectKind, Failure, Outcome, ToolCall};
 use super::retry::parse_retry_after;
 use super::run::{ModelTurn, ToolStage, ToolsTurn, Turn};
 use super::state::{ApprovalStatus, Status};
@@ -48,7 +48,7 @@ impl Agent {
             thought: completion.thought,
             plan: completion.plan,
             plan_version,
-            tool_calls: completion.tool_calls.into(),
+            tool_calls: with_own_ids(completion.tool_calls).into(),
             input_tokens,
             output_tokens,
             cost: self.config.prices.cost(input_tokens, output_tokens),
@@ -71,10 +71,6 @@ impl Agent {
                 self.phase = Phase::Ready(self.append(RecordBody::LlmRetry(retry)));
             }
             None => {
-                if failure.code.outcome() == Outcome::Unknown {
-                    let config = self.config.clone();
-                    self.run.count_projection(&config);
-                }
                 self.model_failure = Some(format!("{failure}, in attempt {attempt}").into());
                 self.advance();
             }
@@ -102,7 +98,7 @@ impl Agent {
             return;
         };
         if turn.stage == ToolStage::LookingUp {
-            self.set_stage(ToolStage::Unresolved);
+            self.look_up_failed(attempt, failure);
             return;
         }
         let outcome = failure.code.outcome();
@@ -139,6 +135,23 @@ impl Agent {
         self.phase = Phase::Ready(effect);
     }
 
+    /// A look-up only reads, so it is tried again whatever came of it. When it cannot be had, a person is asked.
+    fn look_up_failed(&mut self, attempt: u32, failure: &Failure) {
+        let Some((turn, spec)) = self.call_under_way() else {
+            return;
+        };
+        let call_id = &turn.calls[turn.index].id;
+        let retryable = failure.code.outcome() != Outcome::Rejected;
+        let backoff_ms = self.backoff_ms(turn.failures + 1, failure, call_id).filter(|_| retryable);
+        match (backoff_ms, &spec.lookup) {
+            (Some(backoff_ms), Some(lookup)) => {
+                let retry = self.retry(attempt, failure, backoff_ms);
+                self.phase = Phase::Ready(self.append(RecordBody::ToolRetry { tool: lookup.as_str().into(), retry }));
+            }
+            _ => self.set_stage(ToolStage::Unresolved),
+        }
+    }
+
     /// `decision`: what a person decided; `None` if nobody did in time.
     pub(super) fn decided(&mut self, approval_key: Arc<str>, decision: Option<Decision>) {
         let Some((turn, _)) = self.call_under_way() else {
@@ -159,7 +172,10 @@ impl Agent {
         let effect = match &self.run.turn {
             Turn::Ready => None,
             Turn::Model(turn) => Some(self.request_model(turn.attempt + 1, false)),
-            Turn::Tools(turn) => self.config.tool(&turn.calls[turn.index].name).map(|spec| self.send(spec, turn)),
+            Turn::Tools(turn) => self.config.tool(&turn.calls[turn.index].name).map(|spec| match turn.stage {
+                ToolStage::LookUpBackoff(_) => self.look_up(spec, turn),
+                _ => self.send(spec, turn),
+            }),
         };
         match effect {
             Some(effect) => self.phase = Phase::Ready(effect),
@@ -196,4 +212,18 @@ impl Agent {
         let until_ms = self.now_ms.saturating_add(backoff_ms);
         Retry { attempt, error: failure.to_string().into(), backoff_ms, until_ms }
     }
+}
+
+/// Calls of one answer under ids of their own: results and keys are told apart by them, and a model may use one twice.
+fn with_own_ids(mut calls: Vec<ToolCall>) -> Vec<ToolCall> {
+    for index in 1..calls.len() {
+        let (earlier, rest) = calls.split_at_mut(index);
+        let given = rest[0].id.clone();
+        let mut number = 2;
+        while earlier.iter().any(|call| call.id == rest[0].id) {
+            rest[0].id = format!("{given}#{number}").into();
+            number += 1;
+        }
+    }
+    calls
 }

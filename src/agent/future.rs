@@ -57,6 +57,10 @@ impl Run {
                 (2, turn.index, turn.attempt, turn.failures, turn.may_have_run, turn.news).hash(out);
                 match &turn.stage {
                     ToolStage::Backoff(backoff) => hash_backoff(backoff, now_ms, out),
+                    ToolStage::LookUpBackoff(backoff) => {
+                        78.hash(out);
+                        hash_backoff(backoff, now_ms, out);
+                    }
                     other => other.hash(out),
                 }
             }

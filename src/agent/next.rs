@@ -9,7 +9,7 @@ use super::guards;
 use super::identity::traceparent;
 use super::machine::{Agent, Phase, ResumeNote};
 use super::protocol::{EffectKind, ModelRequest, ToolCall};
-use super::run::{Backoff, ModelStage, ToolStage, ToolsTurn, Turn};
+use super::run::{Backoff, ModelStage, ToolStage, ToolsTurn, Turn, is_model_in_doubt};
 use super::state::{ApprovalStatus, Message, Status};
 use super::tools::{Reliance, ToolSpec};
 use crate::json::parse;
@@ -89,12 +89,9 @@ impl Agent {
                 Some(lookup) => self.call_lookup(lookup, turn),
                 None => self.ask_in_doubt(turn),
             },
-            ToolStage::Backoff(backoff) => self.wait(backoff),
+            ToolStage::Backoff(backoff) | ToolStage::LookUpBackoff(backoff) => self.wait(backoff),
             ToolStage::InDoubt if spec.idempotent || spec.read_only => self.send(spec, turn),
-            ToolStage::InDoubt => match &spec.lookup {
-                Some(lookup) => self.append(self.tool_call_record(lookup, lookup_args(&self.action(call)), turn, turn.attempt)),
-                None => self.ask_in_doubt(turn),
-            },
+            ToolStage::InDoubt => self.look_up(spec, turn),
             ToolStage::Unresolved => self.ask_in_doubt(turn),
             ToolStage::LeftInDoubt => {
                 let error = format!("it is not known whether {} was executed, and it is not sent again", call.name);
@@ -138,6 +135,15 @@ impl Agent {
             false => (ApprovalStatus::Approved, "policy:allow_all"),
         };
         self.append(self.approval_record(call, approval_key.clone(), decision, approver.into(), None))
+    }
+
+    /// Asks the service whether the call in doubt was executed; a person, if there is no way to ask the service.
+    pub(super) fn look_up(&self, spec: &ToolSpec, turn: &ToolsTurn) -> EffectKind {
+        let Some(lookup) = &spec.lookup else {
+            return self.ask_in_doubt(turn);
+        };
+        let args = lookup_args(&self.action(&turn.calls[turn.index]));
+        self.append(self.tool_call_record(lookup, args, turn, turn.attempt))
     }
 
     fn ask_in_doubt(&self, turn: &ToolsTurn) -> EffectKind {
@@ -234,7 +240,9 @@ impl Agent {
     }
 
     fn append_stop(&self, status: Status, explanation: Map<String, Value>) -> EffectKind {
-        self.append(RecordBody::Stop { status, used: Arc::new(self.run.state.cost.usd_number()), explanation })
+        let in_doubt = is_model_in_doubt(status, &explanation).then(|| self.run.projection(&self.config).cost);
+        let used = self.run.state.cost.plus(in_doubt.unwrap_or_default()).usd_number();
+        self.append(RecordBody::Stop { status, used: Arc::new(used), explanation })
     }
 
     pub(super) fn stop(&self, status: Status) -> EffectKind {

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::config::Config;
 use super::identity::hash64;
@@ -118,6 +118,8 @@ pub enum ToolStage {
     InDoubt,
     /// The service is being asked whether it was executed.
     LookingUp,
+    /// The service could not be asked, and will be asked again later.
+    LookUpBackoff(Backoff),
     /// It may have been executed and cannot be looked up.
     Unresolved,
     /// A person is being asked whether to send it again.
@@ -269,7 +271,9 @@ impl Run {
                 let turn = self.tools_turn(record)?;
                 turn.failures += 1;
                 turn.may_have_run |= is_unknown(&retry.error);
-                turn.stage = ToolStage::Backoff(Backoff { until_ms: retry.until_ms, backoff_ms: retry.backoff_ms });
+                let backoff = Backoff { until_ms: retry.until_ms, backoff_ms: retry.backoff_ms };
+                let looks_up = turn.stage == ToolStage::LookingUp;
+                turn.stage = if looks_up { ToolStage::LookUpBackoff(backoff) } else { ToolStage::Backoff(backoff) };
             }
             RecordBody::ToolResult { tool, call_id, ok, result } => self.apply_tool_result(tool, call_id, *ok, result, record)?,
             RecordBody::Replan { .. } => {
@@ -285,7 +289,10 @@ impl Run {
                 }
             }
             RecordBody::Resume { .. } => self.apply_resume(config),
-            RecordBody::Stop { status, .. } => {
+            RecordBody::Stop { status, explanation, .. } => {
+                if is_model_in_doubt(*status, explanation) {
+                    self.count_projection(config);
+                }
                 self.state_mut().status = *status;
                 self.stopped = true;
             }
@@ -356,7 +363,7 @@ impl Run {
     }
 
     /// A model call of unknown outcome may have been billed: what it can have cost counts as spent.
-    pub(super) fn count_projection(&mut self, config: &Config) {
+    fn count_projection(&mut self, config: &Config) {
         let projection = self.projection(config);
         let state = self.state_mut();
         state.llm_calls += 1;
@@ -510,6 +517,12 @@ pub struct Projection {
     pub output_tokens: u64,
     /// What both cost.
     pub cost: PicoUsd,
+}
+
+/// True if a run stops over a model call that may have been billed. No retry has counted it.
+pub(super) fn is_model_in_doubt(status: Status, explanation: &Map<String, Value>) -> bool {
+    let error = explanation.get("error").and_then(Value::as_str);
+    status == Status::ModelFailed && error.is_some_and(is_unknown)
 }
 
 /// True if a recorded error leaves open whether the call was executed.

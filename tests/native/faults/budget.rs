@@ -3,6 +3,7 @@
 use crashlab::agent::state::Status;
 use crashlab::lab::scenario::Scenario;
 use crashlab::lab::session::{Session, Setup, Tick};
+use crashlab::log::recovery::run_at;
 use crashlab::log::store::MemoryStore;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -64,6 +65,20 @@ fn f20_a_budget_in_usd_is_never_exceeded_and_never_handed_out_again() {
         assert!(stop["used"].as_f64().unwrap() <= 0.018, "{place}: {stop}");
         assert!(stop["used"].as_f64().unwrap() + stop["next_call"].as_f64().unwrap() > 0.018, "{place}: {stop}");
     }
+}
+
+#[test]
+fn f20_a_model_call_that_fails_for_good_and_may_have_been_billed_is_counted_by_the_log_too() {
+    let scenario = scripted(&searches(2), |document| {
+        document["faults"] = json!([{"on": "model", "kind": "timeout_after", "calls": [1, 2, 3, 4]}]);
+    });
+    let (session, _) = ran(&scenario);
+    assert_eq!(session.status(), Some(Status::ModelFailed));
+    let from_log = run_at(session.config(), session.log(), session.log().len()).unwrap();
+    assert_eq!(from_log.state, session.agent().unwrap().run().state);
+    assert_eq!(last(&session, "stop")["used"], from_log.state.cost.usd_number());
+    assert!(from_log.state.cost >= session.world().meter().3, "{}", from_log.state.cost.usd());
+    assert_eq!(from_log.state.llm_calls, 4);
 }
 
 #[test]

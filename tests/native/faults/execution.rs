@@ -113,6 +113,49 @@ fn f01_a_call_that_cannot_be_looked_up_is_put_to_a_person_and_never_blindly_repe
 }
 
 #[test]
+fn f01_a_look_up_that_fails_once_is_tried_again_before_a_person_is_asked() {
+    for (calls, questions) in [(json!([1]), 1), (json!([1, 2, 3, 4]), 2)] {
+        let turns = [first(json!([voucher_of(20)])), after("send_voucher", "ok", json!([]))];
+        let scenario = scripted(&turns, |document| {
+            let faults = [("send_voucher", "timeout_after", json!([1])), ("find_voucher", "unavailable", calls.clone())];
+            document["faults"] = faults.iter().map(|(on, kind, calls)| json!({"on": on, "kind": kind, "calls": calls})).collect();
+        });
+        let check = |session: &Session, place: &str| {
+            assert_eq!(books(session.world()).vouchers, 1, "{place}");
+            assert!(books(session.world()).questions <= questions, "{place}");
+            assert!(observations(session)[0].contains("VC-00001"), "{place}");
+            assert_unbroken(session, place);
+        };
+        let (calm, _) = ran(&scenario);
+        assert_eq!(books(calm.world()).questions, questions);
+        assert_eq!(of_type(&calm, "tool_retry")[0]["tool"], "find_voucher");
+        check(&calm, "without a crash");
+        for (effect, when, _) in crash_points(&scenario) {
+            check(&ran_with_crash(&scenario, effect, when).0, &format!("{when:?} effect {effect}"));
+        }
+    }
+}
+
+#[test]
+fn f01_calls_of_one_answer_under_the_same_id_are_told_apart() {
+    let with_id = |mut call: Value| {
+        call["id"] = json!("c1");
+        call
+    };
+    let calls = json!([with_id(note_of("One")), with_id(note_of("Two")), with_id(note_of("One"))]);
+    let scenario = scripted(&[first(calls), after("add_internal_note", "ok", json!([]))], |_| {});
+    let (calm, _) = ran(&scenario);
+    let ids: Vec<Value> = of_type(&calm, "tool_call").iter().map(|call| call["call_id"].clone()).collect();
+    assert_eq!(ids, ["c1", "c1#2", "c1#3"]);
+    for (effect, when, _) in crash_points(&scenario) {
+        let (session, _) = ran_with_crash(&scenario, effect, when);
+        let place = format!("{when:?} effect {effect}");
+        assert_eq!(books(session.world()).notes, 3, "{place}");
+        assert_unbroken(&session, &place);
+    }
+}
+
+#[test]
 fn f02_a_write_that_fails_once_is_tried_again_and_the_tool_is_not() {
     let calm = ran(&scenario("double-charge"));
     let writes = 47 + 8;
