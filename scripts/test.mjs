@@ -8,6 +8,7 @@ import { root } from './lib/paths.mjs';
 import { main } from './lib/problem.mjs';
 import { show } from './lib/process.mjs';
 import { secondsSince } from './lib/time.mjs';
+import { listScenarios } from './scenarios.mjs';
 
 const failed = [];
 
@@ -28,6 +29,7 @@ async function testsIn(folder) {
 
 await main(async () => {
   await install({ browser: true, receivers: true });
+  await listScenarios();
   await build();
 
   const native = await runner('native', 'cargo', ['test']);

@@ -63,6 +63,16 @@ fn each_scenario_of_the_folder_shows_what_it_expects() {
     assert!(complaints_of_all.is_empty(), "{complaints_of_all:#?}");
 }
 
+/// The same folder, for tests that cannot read it.
+const LISTED: &[(&str, &str)] = &include!("../scenarios/list.rs");
+
+#[test]
+fn the_list_for_the_browser_names_each_scenario_of_the_folder() {
+    let listed: Vec<_> = LISTED.iter().map(|(name, json)| (name.to_string(), json.to_string())).collect();
+    let found: Vec<_> = folder().into_iter().map(|(id, json)| (format!("{id}.json"), json)).collect();
+    assert!(listed == found, "tests/scenarios/list.rs is out of date: `make test` writes it");
+}
+
 #[test]
 fn a_scenario_that_does_not_show_what_it_expects_is_told_why() {
     let mut document = crate::support::document("crash-resume");
@@ -201,10 +211,6 @@ fn without(document: &Value, pointer: &str) -> String {
     })
 }
 
-fn huge() -> Value {
-    Value::Number("1e400".parse::<Number>().unwrap())
-}
-
 /// A document with one mistake.
 struct Mistake {
     path: String,
@@ -212,12 +218,18 @@ struct Mistake {
     text: String,
 }
 
-/// Every mistake of some kinds that can be made at one place of a document.
-fn mistakes(document: &Value) -> Vec<Mistake> {
+/// Mistakes of some kinds at all places of a document; of all that could be made, each n-th.
+fn mistakes(document: &Value, every: usize) -> Vec<Mistake> {
     let mut mistakes = Vec::new();
+    let mut number = 0;
     for (pointer, path) in nodes(document) {
-        let mut add = |what, text| mistakes.push(Mistake { path: path.clone(), what, text });
-        let replace = |value: Value| with(document, &pointer, |place| *place = value);
+        let mut add = |what, text: &dyn Fn() -> String| {
+            if number % every == 0 {
+                mistakes.push(Mistake { path: path.clone(), what, text: text() });
+            }
+            number += 1;
+        };
+        let replace = |value: &Value| with(document, &pointer, |place| *place = value.clone());
         let value = document.pointer(&pointer).unwrap();
         let another_type = match value {
             Value::String(_) | Value::Null => json!(7),
@@ -225,33 +237,38 @@ fn mistakes(document: &Value) -> Vec<Mistake> {
             Value::Array(_) => json!({"0": 7}),
             Value::Object(_) => json!([7]),
         };
-        add("another type", replace(another_type));
-        add("null", replace(Value::Null));
+        add("another type", &|| replace(&another_type));
+        add("null", &|| replace(&Value::Null));
         if !pointer.is_empty() {
-            add("missing", without(document, &pointer));
+            add("missing", &|| without(document, &pointer));
         }
         match value {
             Value::String(_) => {
-                add("empty", replace(json!("")));
-                add("an unknown name", replace(json!("nobody knows this")));
+                add("empty", &|| replace(&json!("")));
+                add("an unknown name", &|| replace(&json!("nobody knows this")));
             }
             Value::Number(_) => {
-                add("negative", replace(json!(-1)));
-                add("huge", replace(huge()));
-                add("half", replace(serde_json::from_str("0.5").unwrap()));
-                add("zero", replace(json!(0)));
-                add("very large", replace(serde_json::from_str("18446744073709551615").unwrap()));
+                for (what, number) in [
+                    ("negative", "-1"),
+                    ("huge", "1e400"),
+                    ("half", "0.5"),
+                    ("zero", "0"),
+                    ("very large", "18446744073709551615"),
+                ] {
+                    add(what, &|| replace(&Value::Number(number.parse::<Number>().unwrap())));
+                }
             }
-            Value::Object(_) => add("an unknown key", with(document, &pointer, |place| place["surprise"] = json!(1))),
+            Value::Object(_) => {
+                add("an unknown key", &|| with(document, &pointer, |place| place["surprise"] = json!(1)));
+            }
             Value::Array(items) if !items.is_empty() => {
-                add("empty", replace(json!([])));
-                add(
-                    "its first item twice",
+                add("empty", &|| replace(&json!([])));
+                add("its first item twice", &|| {
                     with(document, &pointer, |place| {
                         let first = place[0].clone();
                         place.as_array_mut().unwrap().push(first);
-                    }),
-                );
+                    })
+                });
             }
             _ => {}
         }
@@ -259,13 +276,12 @@ fn mistakes(document: &Value) -> Vec<Mistake> {
     mistakes
 }
 
-/// A mistake's error, as a golden line.
 #[test]
 fn each_mistake_has_an_error_that_names_path_finding_and_expectation() {
     let mut golden = String::new();
     let mut count = 0;
     let mut seen = BTreeSet::new();
-    for Mistake { path, what, text } in mistakes(&every_key()) {
+    for Mistake { path, what, text } in mistakes(&every_key(), 1) {
         if let Err(error) = Scenario::from_json(&text) {
             count += 1;
             // One item of a list stands for all.
@@ -282,11 +298,11 @@ fn each_mistake_has_an_error_that_names_path_finding_and_expectation() {
 
 #[test]
 fn broken_scenarios_give_an_error_with_a_path_and_whatever_is_read_comes_to_an_end() {
-    let mut documents: Vec<Value> = SHIPPED.iter().map(|(_, json)| serde_json::from_str(json).unwrap()).collect();
-    documents.push(every_key());
+    let mut documents: Vec<(Value, usize)> = SHIPPED.iter().map(|(_, json)| (serde_json::from_str(json).unwrap(), 7)).collect();
+    documents.push((every_key(), 1));
     let (mut refused, mut read, mut ran) = (0, 0, 0);
-    for document in &documents {
-        for Mistake { path, what, text } in mistakes(document) {
+    for (document, every) in &documents {
+        for Mistake { path, what, text } in mistakes(document, *every) {
             let place = format!("{} with {path} {what}", document["id"]);
             match Scenario::from_json(&text) {
                 Err(error) => {
@@ -300,9 +316,9 @@ fn broken_scenarios_give_an_error_with_a_path_and_whatever_is_read_comes_to_an_e
                     refused += 1;
                 }
                 Ok(scenario) => {
-                    // The dropped ones are like those before and behind them: another word in a text, another argument.
+                    // Most of them differ in a word of a text that nothing depends on.
                     read += 1;
-                    if read % 11 == 0 {
+                    if read % 7 == 0 {
                         let mut store = MemoryStore::default();
                         let mut session = Session::start(Setup::of(&Arc::new(scenario)), &mut store).unwrap();
                         session.run_to_end(&mut store).unwrap_or_else(|error| panic!("{place}: {error}"));
@@ -313,7 +329,7 @@ fn broken_scenarios_give_an_error_with_a_path_and_whatever_is_read_comes_to_an_e
         }
     }
     println!("{refused} refused, {read} read, {ran} of them run");
-    assert!(refused >= 2_000 && ran >= 300, "{refused} refused, {ran} ran");
+    assert!(refused >= 2_000 && ran >= 200, "{refused} refused, {ran} ran");
 }
 
 #[test]

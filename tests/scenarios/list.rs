@@ -1,0 +1,4 @@
+// Written by scripts/scenarios.mjs.
+[
+    ("every-key.json", include_str!("every-key.json")),
+]
