@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crashlab::lab::expect::unmet;
-use crashlab::lab::scenario::Scenario;
+use crashlab::lab::scenario::{Scenario, When};
 use crashlab::lab::session::{Session, Setup};
 use crashlab::lab::shipped::SHIPPED;
 use crashlab::log::store::MemoryStore;
 use serde_json::{Map, Number, Value, json};
 
-use crate::support::{all_scenarios, assert_golden, ran, read};
+use crate::support::{all_scenarios, assert_golden, ran, ran_with_crash, read};
 
 // --- Judged as they say --------------------------------------------------------------------------------------------------------
 
@@ -49,6 +49,46 @@ fn shipped_scenarios_have_ids_and_titles_of_their_own() {
         let file = format!("src/lab/scenarios/{}.json", scenario.id);
         assert!(root().join(&file).exists(), "{file}");
     }
+}
+
+/// A learner will deny what the shipped person approves, and will not answer at all.
+#[test]
+fn each_shipped_scenario_keeps_every_invariant_whatever_its_person_says() {
+    let answers =
+        [json!(["approved"]), json!(["denied"]), json!(["denied", "approved"]), json!(["approved", "denied"]), json!([])];
+    for (id, _) in SHIPPED {
+        let document = crate::support::document(id);
+        for answers in answers.iter().filter(|_| document.get("person").is_some()) {
+            let mut document = document.clone();
+            document["person"]["answers"] = answers.clone();
+            document["person"]["expires_after_s"] = 3_600.into();
+            let (session, _) = ran(&read(&document.to_string()));
+            assert_expected_breaches(&session, &format!("{id} answered with {answers}"));
+        }
+    }
+}
+
+/// The places differ from scenario to scenario; together they are of all kinds.
+#[test]
+fn each_shipped_scenario_keeps_every_invariant_with_one_more_crash() {
+    let scenarios = all_scenarios();
+    for (number, scenario) in scenarios.iter().enumerate() {
+        let (calm, _) = ran(scenario);
+        for effect in (0..calm.progress().effects).skip(number % 4).step_by(4) {
+            for when in [When::Before, When::After] {
+                let (session, _) = ran_with_crash(scenario, effect, when);
+                assert_expected_breaches(&session, &format!("{} crashed {} effect {effect}", scenario.id, when.word()));
+            }
+        }
+    }
+}
+
+/// The run has ended, and what broke is what the scenario says.
+fn assert_expected_breaches(session: &Session, place: &str) {
+    assert!(session.world().is_closed(), "{place}: it has not ended");
+    let expected = &session.scenario().expect.broken;
+    let broken: Vec<_> = session.breaches().iter().filter(|breach| !expected.iter().any(|id| id == breach.id)).collect();
+    assert!(broken.is_empty(), "{place}: {broken:?}");
 }
 
 /// Whoever drops a scenario into `tests/scenarios/` has it judged here, and in the browser by `tests/web/scenarios.rs`.
