@@ -83,7 +83,7 @@ impl World {
             return Err(DecisionRefused::AlreadyDecided(*status));
         }
         // A run that is over asks nothing more.
-        if self.is_closed() {
+        if self.is_settled() {
             return Err(DecisionRefused::NoQuestion(format!("{key}: the run is over")));
         }
         self.enter(at_ms, None, Entry::Decision { key: key.into(), status, approver, note });

@@ -35,6 +35,10 @@ pub struct Session {
     /// Shared with the session's copies until one of them goes on.
     log: Arc<Vec<Arc<Record>>>,
     epoch: u32,
+    /// Another agent has the run, and this session's has not noticed.
+    is_overtaken: bool,
+    /// The record that stood last when the effect that is out was asked for: its intent.
+    cause: Option<u64>,
     now_ms: u64,
     stage: Stage,
     progress: Progress,
@@ -169,8 +173,8 @@ impl Session {
         let newest = rows.iter().map(|row| row.at_ms).chain(log.iter().map(|record| record.ts_ms)).max();
         let recognises_keys = mechanisms.has(Mechanism::Idempotency);
         let world = World::with_rows(scenario.clone(), recognises_keys, rows);
-        // Not the log: an agent that lost its storage has handed the run over, and its log says nothing of it.
-        let stage = world.closed_as().map_or(Stage::Dead, Stage::Stopped);
+        // Not the log: the world says whether anybody has been told. A run that only lacked storage may go on.
+        let stage = world.closed_as().filter(|_| world.is_settled()).map_or(Stage::Dead, Stage::Stopped);
         let mut session = Session {
             mechanisms: *mechanisms,
             config,
@@ -179,6 +183,8 @@ impl Session {
             world,
             log: Arc::new(log),
             epoch: store.epoch(),
+            is_overtaken: false,
+            cause: None,
             now_ms: newest.unwrap_or(scenario.start_ms),
             stage,
             progress,
@@ -228,6 +234,7 @@ impl Session {
                 if let Some(tamper) = self.tamper {
                     tamper(&mut effect.kind);
                 }
+                self.cause = self.log.len().checked_sub(1).map(|place| place as u64);
                 self.stage = Stage::Issued(effect.clone());
                 if self.dies_here(&effect, When::Before) {
                     self.crash(store);
@@ -250,7 +257,7 @@ impl Session {
 
     /// Lets an effect happen outside the agent.
     fn happen(&mut self, effect: Effect, store: &mut dyn Store) -> Tick {
-        let (now_ms, cause) = (self.now_ms, self.log.len().checked_sub(1).map(|place| place as u64));
+        let (now_ms, cause) = (self.now_ms, self.cause);
         let injected = self.injected.take();
         let reply = match &effect.kind {
             EffectKind::Append(record) => instant(self.append(record, store)),
@@ -376,14 +383,20 @@ impl Session {
 
     /// A new agent takes the run over, from what is in storage.
     pub fn resume(&mut self, store: &mut dyn Store) -> Result<(), SessionError> {
-        if matches!(self.stage, Stage::Stopped(_)) {
+        // Storage may have room again; every other status is final.
+        if matches!(self.stage, Stage::Stopped(status) if status != Status::StorageFailed) {
             return Ok(());
         }
         // First the storage is taken over, then it is read: what the old agent writes until then counts, and nothing after.
         self.epoch = store.take_over().map_err(SessionError::Store)?;
         let durable = store.read();
         let now_ms = self.now_ms + self.scenario.downtime_ms;
-        let agent = recover(self.config.clone(), &durable, now_ms).map_err(SessionError::Recovery)?;
+        let agent = match recover(self.config.clone(), &durable, now_ms) {
+            // Nothing is durable, and nothing was done: the run has not begun.
+            Err(RecoveryError::Nothing) if self.world.is_untouched() => Agent::start(self.config.clone(), now_ms),
+            recovered => recovered.map_err(SessionError::Recovery)?,
+        };
+        self.is_overtaken = false;
         self.log = Arc::new(durable.records);
         self.now_ms = now_ms;
         self.agent = Some(agent);
@@ -417,6 +430,16 @@ impl Session {
     /// The agent will not die by itself after all.
     pub fn disarm(&mut self) {
         self.armed = None;
+    }
+
+    /// Another agent has been at work on the run: this is all that stands in the world's books and in the log now.
+    /// `is_overtaken`: what the agent of this session remembers is no longer what the run stands on.
+    pub fn take_up(&mut self, rows: Vec<Arc<super::ledger::Row>>, log: Vec<Arc<Record>>, is_overtaken: bool) {
+        self.is_overtaken = is_overtaken;
+        let recognises_keys = self.mechanisms.has(Mechanism::Idempotency);
+        self.world = World::with_rows(self.scenario.clone(), recognises_keys, rows);
+        self.log = Arc::new(log);
+        self.judge();
     }
 
     /// From here on the scenario's person answers.
@@ -482,7 +505,7 @@ impl Session {
             config: &self.config,
             world: &self.world,
             log: &self.log,
-            run: self.agent.as_ref().map(Agent::run),
+            run: self.agent.as_ref().filter(|_| !self.is_overtaken).map(Agent::run),
         }
     }
 

@@ -243,7 +243,7 @@ impl World {
 
     /// The run is over: the customer gets the answer, or a person takes over. Told twice, it happens once.
     pub fn run_ended(&mut self, status: Status, final_text: Option<&Arc<str>>, at_ms: u64, record: Option<u64>) {
-        if self.is_closed() {
+        if self.is_settled() || (self.is_closed() && status == Status::StorageFailed) {
             return;
         }
         let entry = match final_text {
@@ -258,13 +258,23 @@ impl World {
         self.closed_as().is_some()
     }
 
-    /// How the run ended, as the world was told.
+    /// How the run ended, as the world was told last.
     pub fn closed_as(&self) -> Option<Status> {
-        self.rows.iter().find_map(|row| match &row.entry {
+        self.rows.iter().rev().find_map(|row| match &row.entry {
             Entry::Mail { .. } => Some(Status::Done),
             Entry::HandOver { status } => Status::of_word(status),
             _ => None,
         })
+    }
+
+    /// True once it is closed for good. A run that only lacked storage may go on when there is room, and ask, and end.
+    pub(super) fn is_settled(&self) -> bool {
+        self.closed_as().is_some_and(|status| status != Status::StorageFailed)
+    }
+
+    /// True if no agent has done anything here.
+    pub fn is_untouched(&self) -> bool {
+        self.rows.iter().all(|row| matches!(row.entry, Entry::HandOver { .. }))
     }
 
     pub(super) fn changes(&mut self, target: &FaultTarget, number: u32, at_ms: u64) {

@@ -12,7 +12,7 @@ use crashlab::log::store::{MemoryStore, Store, seal, unseal};
 use serde_json::{Value, json};
 
 use crate::support::{
-    TextStore, after, after_nth, assert_same, assert_unbroken, books, crash_points, document, finished, first, log_json,
+    Books, TextStore, after, after_nth, assert_same, assert_unbroken, books, crash_points, document, finished, first, log_json,
     log_text, newest_checkpoint, observations, of_type, one_of_each, ran, ran_with_crash, read, requests, run_until, scenario,
     scripted,
 };
@@ -182,14 +182,36 @@ fn f28_with_little_room_left_the_run_stops_before_an_effect_that_it_could_not_re
         let results = store.lines.iter().filter(|line| line.contains("\"type\":\"tool_result\"")).count();
         assert_eq!(requests(session.world(), "read_article"), intents, "{quota}");
         assert!(intents - results <= 1, "{quota}");
-        // It was handed over: with room again it does not go on behind the back of who took it over.
+        // With room again the run goes on where it was, and does nothing twice; whoever took it over gives it back.
         let rows = session.world().rows().to_vec();
         store.quota = None;
-        let mut session = Session::reopen(Setup::of(&scenario), rows.clone(), session.progress().clone(), &store);
-        assert_eq!(session.resume(&mut store), Ok(()), "{quota}");
-        assert_eq!(session.tick(&mut store), Tick::Stopped { status: Status::StorageFailed }, "{quota}");
-        assert_eq!(session.world().rows(), rows, "{quota}");
-        assert_eq!(store.lines.len(), session.log().len(), "{quota}");
+        let mut session = Session::reopen(Setup::of(&scenario), rows, session.progress().clone(), &store);
+        assert_eq!(session.status(), None, "{quota}");
+        session.resume(&mut store).unwrap();
+        for _ in 0..60 {
+            session.tick(&mut store);
+        }
+        assert!(!session.log().is_empty());
+        assert!(requests(session.world(), "read_article") > intents, "{quota}");
+    }
+}
+
+#[test]
+fn f28_with_room_again_the_same_session_goes_on_asks_and_answers() {
+    for quota in (0..24_000).step_by(1_999) {
+        let mut store = TextStore { quota: Some(quota), ..TextStore::default() };
+        let mut session = Session::start(Setup::of(&crate::support::scenario("double-charge")), &mut store).unwrap();
+        assert_eq!(session.run_to_end(&mut store), Ok(Status::StorageFailed), "{quota}");
+        // A second failure hands nothing over twice.
+        session.resume(&mut store).unwrap();
+        assert_eq!(session.run_to_end(&mut store), Ok(Status::StorageFailed), "{quota}");
+        let hand_overs = books(session.world()).hand_overs;
+        store.quota = None;
+        session.resume(&mut store).unwrap();
+        assert_eq!(session.run_to_end(&mut store), Ok(Status::Done), "{quota}");
+        assert_unbroken(&session, &format!("{quota} bytes"));
+        assert_eq!(books(session.world()), Books { hand_overs, ..one_of_each() }, "{quota}");
+        assert_eq!(hand_overs, 1, "{quota}");
     }
 }
 
