@@ -1,5 +1,6 @@
 //! `Lab`: a session and its storage, for JavaScript.
 
+use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -7,12 +8,13 @@ use serde_json::{Map, Value};
 use wasm_bindgen::prelude::*;
 
 use super::local_store::LocalStore;
-use super::runs::scenario_info;
-use super::{lab_error, scenario_of, to_js};
+use super::runs::{SESSION_VERSION, check_version, scenario_info, unreadable};
+use super::{draw, lab_error, scenario_of, to_js};
 use crate::agent::protocol::{Decision, EffectKind};
+use crate::agent::state::Status;
 use crate::json::{ReadError, count, parse, read};
 use crate::lab::ledger::Row;
-use crate::lab::mechanisms::Mechanisms;
+use crate::lab::mechanisms::{Mechanism, Mechanisms};
 use crate::lab::scenario::When;
 use crate::lab::session::{Session, SessionError, Setup, Tick};
 use crate::lab::spots::Progress;
@@ -30,7 +32,7 @@ pub struct Lab {
     store: AnyStore,
     /// Rows of the world's books that are in localStorage.
     saved_rows: usize,
-    /// Why the world's books could not be saved.
+    /// Why the last write beside log and checkpoint failed.
     warning: Option<String>,
     /// What was wrong with the log when it was last read: at the opening and at a resume, not at every frame.
     log_damage: Option<String>,
@@ -94,7 +96,14 @@ impl Lab {
         };
         let session = Session::start(setup, store.inner_mut()).map_err(session_error)?;
         let mut lab = Lab::new(session, store);
-        lab.save_scenario();
+        if let AnyStore::Local(store) = &lab.store {
+            // A run that cannot be opened again is not begun.
+            let saved = store.set("scenario", &lab.session.scenario().json);
+            if let Err(error) = saved.and_then(|()| store.set("session", &write_session(&lab.session))) {
+                let _ = store.clear();
+                return Err(store_error(error));
+            }
+        }
         lab.save_session();
         Ok(lab)
     }
@@ -104,13 +113,12 @@ impl Lab {
     pub fn open(run_id: &str) -> Result<Lab, JsValue> {
         let store = LocalStore::open(run_id).map_err(store_error)?;
         let missing = || lab_error("not_found", &format!("there is no run `{run_id}` in this browser"));
-        let scenario = scenario_of(&store.get("scenario").ok_or_else(missing)?)?;
         let text = store.get("session").ok_or_else(missing)?;
-        let damaged =
-            |error: ReadError| lab_error("damaged", &format!("what is stored about run `{run_id}` cannot be read: {error}"));
-        let (mechanisms, seed, progress) = read_session(&text).map_err(damaged)?;
-        let rows = store.series("world").iter().map(|line| Row::from_line(line).map(Arc::new)).collect::<Result<Vec<_>, _>>();
-        let rows = rows.map_err(damaged)?;
+        let damaged = |error: &dyn fmt::Display| lab_error("damaged", &unreadable(run_id, error));
+        let json = store.get("scenario").ok_or_else(|| damaged(&"its scenario is missing"))?;
+        let scenario = scenario_of(&json)?;
+        let (mechanisms, seed, progress) = read_session(&text).map_err(|error| damaged(&error))?;
+        let rows = read_rows(&store, 0).map_err(|error| damaged(&error))?;
         let saved_rows = rows.len();
         let setup = Setup { scenario, mechanisms, seed, interactive: true };
         let session = Session::reopen(setup, rows, progress, &store);
@@ -122,6 +130,7 @@ impl Lab {
     /// Goes half an effect further.
     #[wasm_bindgen(unchecked_return_type = "Tick")]
     pub fn tick(&mut self) -> Result<JsValue, JsValue> {
+        self.read_others();
         let saves =
             matches!(self.session.in_flight(), Some((effect, _)) if matches!(effect.kind, EffectKind::SaveCheckpoint { .. }));
         let tick = self.session.tick(self.store.inner_mut());
@@ -154,6 +163,7 @@ impl Lab {
         let note = Some(note.trim()).filter(|note| !note.is_empty()).map(Arc::from);
         let name = Some(approver.trim()).filter(|name| !name.is_empty()).unwrap_or("somebody");
         let decision = Decision { approved, approver: format!("human:{name}").into(), note };
+        self.read_others();
         self.session.decide(approval_key, decision).map_err(session_error)?;
         self.save_session();
         Ok(())
@@ -162,6 +172,7 @@ impl Lab {
     /// Kills the agent at once.
     #[wasm_bindgen]
     pub fn crash(&mut self) {
+        self.read_others();
         self.session.crash(self.store.inner_mut());
         self.save_session();
     }
@@ -169,6 +180,7 @@ impl Lab {
     /// A new agent takes the run over, from what is in storage.
     #[wasm_bindgen]
     pub fn resume(&mut self) -> Result<(), JsValue> {
+        self.read_others();
         self.session.resume(self.store.inner_mut()).map_err(session_error)?;
         self.read_storage();
         self.save_session();
@@ -272,11 +284,33 @@ impl Lab {
         });
     }
 
-    fn save_scenario(&mut self) {
-        if let AnyStore::Local(store) = &self.store {
-            let saved = store.set("scenario", &self.session.scenario().json);
-            self.warning = saved.err().map(|error| unsaved(&error));
+    /// Takes up what others have written: there is one world and one log, whoever drives an agent on them.
+    fn read_others(&mut self) {
+        let AnyStore::Local(store) = &self.store else {
+            return;
+        };
+        let (rows, log) = (self.session.world().rows(), self.session.log());
+        let has_unsaved = rows.len() > self.saved_rows;
+        let is_new = store.has_in_series("world", rows.len()) || store.has_in_series("log", log.len());
+        if has_unsaved || !is_new || !store.is_same_run() {
+            return;
         }
+        // A row that cannot be read is named when the run is opened next.
+        let new_rows = read_rows(store, rows.len()).unwrap_or_default();
+        let rows: Vec<_> = rows.iter().cloned().chain(new_rows).collect();
+        let stored = store.read().records;
+        let log = if stored.len() > log.len() { stored } else { log.to_vec() };
+        let is_overtaken = self.is_kept_out(store);
+        self.saved_rows = rows.len();
+        self.session.take_up(rows, log, is_overtaken);
+        self.counted_records = 0;
+        self.shown.log_bytes = 0;
+        self.read_storage();
+    }
+
+    /// True if another agent has the run, and there may be one only.
+    fn is_kept_out(&self, store: &LocalStore) -> bool {
+        self.session.mechanisms().has(Mechanism::SingleWriter) && !store.is_owner()
     }
 
     /// Writes what has changed outside the agent. The world does not stop because this page cannot write it down.
@@ -284,22 +318,28 @@ impl Lab {
         let AnyStore::Local(store) = &self.store else {
             return;
         };
+        if !store.is_same_run() {
+            return;
+        }
         let rows = self.session.world().rows();
         let save_rows = || {
             for (index, row) in rows.iter().enumerate().skip(self.saved_rows) {
                 store.set_in_series("world", index, &row.to_line())?;
             }
-            store.set("session", &write_session(&self.session))
+            if self.is_kept_out(store) { Ok(()) } else { store.set("session", &write_session(&self.session)) }
         };
-        match save_rows() {
-            Ok(()) => self.saved_rows = rows.len(),
-            Err(error) => self.warning = Some(unsaved(&error)),
-        }
+        self.warning = match save_rows() {
+            Ok(()) => {
+                self.saved_rows = rows.len();
+                None
+            }
+            Err(error) => Some(format!("{error} What happens now is gone with the page.")),
+        };
     }
 }
 
-fn unsaved(error: &StoreError) -> String {
-    format!("{error} What happens now is gone with the page.")
+fn read_rows(store: &LocalStore, from: usize) -> Result<Vec<Arc<Row>>, ReadError> {
+    store.series("world", from).iter().map(|line| Row::from_line(line).map(Arc::new)).collect()
 }
 
 fn write_session(session: &Session) -> String {
@@ -311,12 +351,14 @@ fn write_session(session: &Session) -> String {
     let mut put = |key: &str, value: Value| {
         fields.insert(key.to_string(), value);
     };
-    put("version", 1.into());
+    put("version", SESSION_VERSION.into());
     put("task_id", Value::from(&*scenario.task_id));
     put("scenario_id", Value::from(scenario.id.as_str()));
     put("scenario_title", Value::from(scenario.title.as_str()));
     put("step", step.into());
-    put("status", session.status().map_or(Value::Null, |status| status.word().into()));
+    // Storage that took no more is the one status that is not final: with room again the run goes on.
+    let status = session.status().filter(|status| *status != Status::StorageFailed);
+    put("status", status.map_or(Value::Null, |status| status.word().into()));
     put("question_open", question_open.into());
     put("saved_at_ms", (now_ms() as u64).into());
     put("seed", session.config().seed.into());
@@ -335,10 +377,7 @@ fn now_ms() -> f64 {
 
 fn read_session(text: &str) -> Result<(Mechanisms, u64, Progress), ReadError> {
     read(&parse(text)?, "$", |from| {
-        let version = from.count("version");
-        if version != 1 {
-            from.note(ReadError::new("$.version", format!("this is version {version}; this page reads version 1")));
-        }
+        check_version(from);
         let met = |value: &Value| count(value).and_then(|met| u32::try_from(met).ok()).unwrap_or(0);
         let progress = Progress {
             effects: from.count("effects"),
@@ -387,9 +426,8 @@ impl Options {
 }
 
 /// A fresh seed of 32 bits: short enough for a link.
-#[expect(clippy::disallowed_methods, reason = "the one place where chance enters: no seed was given")]
 fn drawn_seed() -> Result<u64, JsValue> {
-    getrandom::u32().map(u64::from).map_err(|error| lab_error("storage", &format!("no random number can be drawn: {error}")))
+    draw().map(u64::from).map_err(|message| lab_error("storage", &message))
 }
 
 fn store_error(error: StoreError) -> JsValue {

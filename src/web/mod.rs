@@ -38,6 +38,13 @@ pub fn version() -> String {
     env!("CARGO_PKG_VERSION").to_string()
 }
 
+/// 32 bits by lot: a seed that nobody gave, or a token that tells two writers apart. A run's course never depends on a token.
+#[cfg(feature = "lab")]
+#[expect(clippy::disallowed_methods, reason = "the one place where chance enters")]
+pub(crate) fn draw() -> Result<u32, String> {
+    getrandom::u32().map_err(|error| format!("no random number can be drawn: {error}"))
+}
+
 /// A value as plain JavaScript objects.
 #[cfg(feature = "lab")]
 pub(crate) fn to_js(value: &impl Serialize) -> Result<JsValue, JsError> {

@@ -1,13 +1,14 @@
 //! What the page can start from: scenarios, and runs in localStorage.
 
 use std::collections::BinaryHeap;
+use std::fmt;
 
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use super::local_store::{LocalStore, PREFIX, keys, local_storage};
 use super::{lab_error, scenario_of, to_js};
-use crate::json::{Fields, parse, read};
+use crate::json::{Fields, ReadError, parse, read};
 use crate::lab::mechanisms::Mechanism;
 use crate::lab::scenario::Scenario;
 
@@ -83,27 +84,50 @@ pub fn saved_runs() -> Result<JsValue, JsValue> {
 }
 
 fn saved_run(run_id: &str) -> SavedRun {
-    let unreadable = |damage: String| SavedRun { run_id: run_id.to_string(), damage: Some(damage), ..SavedRun::default() };
+    let damaged = |damage: String| SavedRun { run_id: run_id.to_string(), damage: Some(damage), ..SavedRun::default() };
     let store = match LocalStore::open(run_id) {
         Ok(store) => store,
-        Err(error) => return unreadable(error.to_string()),
+        Err(error) => return damaged(error.to_string()),
     };
+    if store.get("scenario").is_none() {
+        return damaged(unreadable(run_id, &"its scenario is missing"));
+    }
     let text = store.get("session").unwrap_or_default();
     let found = parse(&text).and_then(|value| {
-        read(&value, "$", |from| SavedRun {
-            run_id: run_id.to_string(),
-            task_id: from.text("task_id").to_string(),
-            scenario_id: from.text("scenario_id").to_string(),
-            scenario_title: from.text("scenario_title").to_string(),
-            step: from.small_count("step"),
-            status: from.optional("status", Fields::text).map(str::to_string),
-            question_open: from.boolean("question_open"),
-            damage: None,
-            records: store.record_count() as f64,
-            last_active_ms: from.optional("saved_at_ms", Fields::count).map(|ms| ms as f64),
+        read(&value, "$", |from| {
+            check_version(from);
+            SavedRun {
+                run_id: run_id.to_string(),
+                task_id: from.text("task_id").to_string(),
+                scenario_id: from.text("scenario_id").to_string(),
+                scenario_title: from.text("scenario_title").to_string(),
+                step: from.small_count("step"),
+                status: from.optional("status", Fields::text).map(str::to_string),
+                question_open: from.boolean("question_open"),
+                damage: None,
+                records: store.record_count() as f64,
+                last_active_ms: from.optional("saved_at_ms", Fields::count).map(|ms| ms as f64),
+            }
         })
     });
-    found.unwrap_or_else(|error| unreadable(format!("what is stored about this run cannot be read: {error}")))
+    found.unwrap_or_else(|error| damaged(unreadable(run_id, &error)))
+}
+
+/// The version of the `session` entry.
+pub(crate) const SESSION_VERSION: u64 = 1;
+
+/// An entry of a later version is refused, not guessed at.
+pub(crate) fn check_version(from: &Fields) {
+    let version = from.count("version");
+    if version != SESSION_VERSION {
+        let message = format!("this is version {version}; this page reads version {SESSION_VERSION}");
+        from.note(ReadError::new(&from.path("version"), message));
+    }
+}
+
+/// The sentence about a run that cannot be opened.
+pub(crate) fn unreadable(run_id: &str, error: &dyn fmt::Display) -> String {
+    format!("what is stored about run `{run_id}` cannot be read: {error}")
 }
 
 /// Takes a run out of localStorage.

@@ -58,9 +58,9 @@ export type Tick =
   /** The effect that was asked for has happened outside the agent. Its answer is under way for `takes_ms` of virtual time;
    *  the next tick delivers it. A crash now is a crash "after it happened but before the answer came". */
   | { type: 'happened'; effect: EffectView; takes_ms: number }
-  /** The answer reached the agent, which has said what it wants next (`effect`; null: the run is over). A crash now is a crash
+  /** The answer reached the agent, which has said what it wants next (`effect`). A crash now is a crash
    *  "before it happened". */
-  | { type: 'answered'; effect: EffectView | null }
+  | { type: 'answered'; effect: EffectView }
   /** A person has to decide first: `decide()`. */
   | { type: 'waiting_for_person'; approval_key: string }
   /** The agent is gone: `resume()`. `armed`: an armed crash went off. */
@@ -112,7 +112,7 @@ export interface RecordView {
   /** A short line that says what happened. */
   text: string;
   tone: 'plain' | 'good' | 'bad' | 'wait';
-  /** The line as it stands in the log. */
+  /** The line as it stands in the log: JSON text of a `LogRecord`. */
   line: string;
 }
 
@@ -192,7 +192,8 @@ export interface StorageView {
   generations: { generation: number; step: number; bytes: number; damage: string | null }[];
   /** The summary of the newest checkpoint, as key and value or `<17 items>`; null before the first. */
   summary: { key: string; value: string }[] | null;
-  /** The newest checkpoint as indented JSON text; null for the present, where `checkpoint_json()` gives it when it is wanted. */
+  /** The newest checkpoint as indented JSON text of a `Checkpoint`; null for the present, where `checkpoint_json()` gives it when it
+   *  is wanted. */
   checkpoint_json: string | null;
   /** A sentence, if storage is full, absent or damaged. */
   warning: string | null;
@@ -262,4 +263,243 @@ export interface OtlpOptions {
   scenario?: string;
   /** True: the agent is alive, so a log without `stop` is not that of a crash. */
   running?: boolean;
+}
+
+/** Any JSON value. Text keeps numbers exact that `JSON.parse` would round. */
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+
+/** One line of the log, parsed. A type that this version does not know is kept and has the four common fields. */
+export type LogRecord =
+  | RunStartRecord
+  | LlmRequestRecord
+  | LlmCallRecord
+  | LlmRetryRecord
+  | ToolRetryRecord
+  | ApprovalRequestRecord
+  | ApprovalRecord
+  | ToolCallRecord
+  | ToolResultRecord
+  | ReplanRecord
+  | GuardRecord
+  | CheckpointRecord
+  | ResumeRecord
+  | StopRecord
+  | CrashRecord;
+
+/** What every record begins with. */
+export interface RecordBase {
+  /** Seconds since 1970, 3 decimals. */
+  ts: number;
+  run_id: string;
+  step: number;
+}
+
+export interface RunStartRecord extends RecordBase {
+  type: 'run_start';
+  /** Name and digest of what is run. */
+  scenario: string;
+  /** Up to 64 bits: read it from the line if it has to be exact. */
+  seed: number;
+  mechanisms: { [id: string]: boolean };
+  /** Limits and prices. */
+  limits: { [name: string]: number };
+  traceparent: string | null;
+  /** Only if the caller gave one with a valid `traceparent`. */
+  tracestate?: string;
+}
+
+/** Intent: the model is about to be called. */
+export interface LlmRequestRecord extends RecordBase {
+  type: 'llm_request';
+  attempt: number;
+  /** The most that the call can cost. */
+  projected_usd: number;
+}
+
+/** A tool call as the model planned it. Arguments that are no JSON are kept as a string. */
+export interface PlannedCall {
+  id: string;
+  name: string;
+  args: Json;
+}
+
+/** Result: the model has answered. */
+export interface LlmCallRecord extends RecordBase {
+  type: 'llm_call';
+  thought: string;
+  /** Only when it changed. */
+  plan?: string[];
+  plan_version: number;
+  tool_calls: PlannedCall[];
+  input_tokens: number;
+  output_tokens: number;
+  cost_usd: number;
+  latency_ms: number;
+  /** The provider's usage could not be read, and the projection stands in for what was missing. */
+  usage_partial?: true;
+}
+
+export interface LlmRetryRecord extends RecordBase {
+  type: 'llm_retry';
+  attempt: number;
+  /** The failure's code, a colon, its message. */
+  error: string;
+  backoff_s: number;
+  /** Seconds since 1970. */
+  until: number;
+}
+
+export interface ToolRetryRecord extends RecordBase {
+  type: 'tool_retry';
+  tool: string;
+  attempt: number;
+  error: string;
+  backoff_s: number;
+  until: number;
+}
+
+/** Intent: a person is about to be asked. */
+export interface ApprovalRequestRecord extends RecordBase {
+  type: 'approval_request';
+  tool: string;
+  args: Json;
+  approval_key: string;
+}
+
+/** Result: it was decided. */
+export interface ApprovalRecord extends RecordBase {
+  type: 'approval';
+  tool: string;
+  args: Json;
+  approval_key: string;
+  decision: 'approved' | 'denied' | 'expired';
+  /** `human:maya`, `policy:deny_all`, `nobody`. */
+  approver: string;
+  note: string | null;
+  /** An earlier decision covers this call, nobody was asked. */
+  reused: boolean;
+}
+
+/** Intent: a tool is about to be called. */
+export interface ToolCallRecord extends RecordBase {
+  type: 'tool_call';
+  tool: string;
+  args: Json;
+  call_id: string;
+  attempt: number;
+  idempotency_key: string;
+  traceparent: string;
+}
+
+/** Result: what the model will see of a call. */
+export interface ToolResultRecord extends RecordBase {
+  type: 'tool_result';
+  tool: string;
+  call_id: string;
+  ok: boolean;
+  result: Json;
+  /** The first 120 characters of `result`. */
+  preview: string;
+}
+
+export interface ReplanRecord extends RecordBase {
+  type: 'replan';
+  reason: string;
+}
+
+export interface GuardRecord extends RecordBase {
+  type: 'guard';
+  guard: FinalStatus;
+  observed: Json;
+  limit: Json;
+}
+
+export interface CheckpointRecord extends RecordBase {
+  type: 'checkpoint';
+  bytes: number;
+  generation: number;
+}
+
+/** A new agent has taken the run over. */
+export interface ResumeRecord extends RecordBase {
+  type: 'resume';
+  from_step: number;
+  checkpoint_generation: number | null;
+  records_replayed: number;
+  in_doubt: InDoubt | null;
+}
+
+/** An intent without a result. */
+export type InDoubt =
+  | { type: 'llm_request'; attempt: number; projected_usd: number }
+  | { type: 'tool_call'; tool: string; call_id: string; attempt: number; idempotency_key: string };
+
+/** Why a run is over. `storage_failed` is in no record, as nothing could be written. */
+export type FinalStatus =
+  | 'done'
+  | 'max_steps'
+  | 'budget_usd'
+  | 'budget_tokens'
+  | 'deadline'
+  | 'repeated_call'
+  | 'stale'
+  | 'max_replans'
+  | 'max_resumes'
+  | 'model_failed'
+  | 'storage_failed';
+
+export interface StopRecord extends RecordBase {
+  type: 'stop';
+  status: FinalStatus;
+  /** USD; for the tokens' budget tokens. */
+  used: number;
+  /** Of a budget: what the next call could have cost. */
+  next_call?: number;
+  /** Of a budget. */
+  limit?: number;
+  /** Why the model could not be had. */
+  error?: string;
+}
+
+/** The lab has killed the agent here. A real crash writes nothing. */
+export interface CrashRecord extends RecordBase {
+  type: 'crash';
+  at: string;
+}
+
+/** A message of the conversation. */
+export type Message =
+  | { role: 'system'; content: string }
+  | { role: 'user'; content: string }
+  | { role: 'assistant'; content: string; tool_calls?: PlannedCall[] }
+  | { role: 'tool'; tool_call_id: string; name: string; content: string };
+
+/** The agent's state as it is saved: thirteen keys that any program reads, then what recovery needs. */
+export interface Checkpoint {
+  task_id: string;
+  messages: Message[];
+  step: number;
+  input_tokens: number;
+  output_tokens: number;
+  cost_usd: number;
+  llm_calls: number;
+  plan: { steps: string[]; version: number; needs_replan: boolean };
+  seen_calls: string[];
+  fingerprints: string[];
+  stale_steps: number;
+  status: 'running' | FinalStatus;
+  final: string | null;
+  version: number;
+  log_position: number;
+  /** The exact cost in 10⁻¹² USD; up to 64 bits. */
+  cost_pico_usd: number;
+  replans: number;
+  approvals: {
+    tool: string;
+    identity: string;
+    action: string;
+    approval_key: string;
+    decision: 'approved' | 'denied' | 'expired';
+    approver: string;
+  }[];
 }
