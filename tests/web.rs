@@ -1,13 +1,26 @@
-//! Runs in a real browser: `wasm-pack test --headless --chrome`.
+//! Runs in a real browser, on the real localStorage: `wasm-pack test --headless --chrome`.
 #![cfg(target_arch = "wasm32")]
-use wasm_bindgen_test::*;
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-#[path = "web/scenarios.rs"]
-mod scenarios;
+use wasm_bindgen_test::wasm_bindgen_test_configure;
 
 wasm_bindgen_test_configure!(run_in_browser);
 
-#[wasm_bindgen_test]
-fn the_version_crosses() {
-    assert_eq!(crashlab::web::version(), "0.1.0");
-}
+#[path = "web/damage.rs"]
+mod damage;
+#[path = "web/quota.rs"]
+mod quota;
+#[path = "web/reload.rs"]
+mod reload;
+#[path = "web/runs.rs"]
+mod runs;
+#[path = "web/scenarios.rs"]
+mod scenarios;
+#[path = "web/support.rs"]
+mod support;
+#[path = "web/typescript.rs"]
+mod typescript;
+#[path = "web/variants.rs"]
+mod variants;
+#[path = "web/writers.rs"]
+mod writers;
