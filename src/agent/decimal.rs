@@ -35,7 +35,7 @@ impl Decimal {
         }
         let written = format!("{whole}{fraction}");
         let leading_zeros = written.bytes().take_while(|&byte| byte == b'0').count();
-        let digits = written[leading_zeros..].trim_end_matches('0').to_string();
+        let digits = written.get(leading_zeros..).unwrap_or_default().trim_end_matches('0').to_string();
         if digits.is_empty() {
             return Some(Decimal { negative: false, digits, exponent: 0 });
         }

@@ -69,7 +69,9 @@ pub fn traceparent(parent: Option<&str>, run_id: &str, position: &str) -> Arc<st
 
 /// The trace that a run belongs to: the caller's if its `traceparent` is valid, else one derived from the run id.
 pub fn run_trace_id(parent: Option<&str>, run_id: &str) -> String {
-    parent.filter(|text| is_traceparent(text)).map_or_else(|| trace_id(run_id), |text| text[3..35].to_string())
+    parent
+        .filter(|text| is_traceparent(text))
+        .map_or_else(|| trace_id(run_id), |text| text.get(3..35).unwrap_or_default().to_string())
 }
 
 /// 16 bytes, as lower-case hex, never all zero.

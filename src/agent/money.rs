@@ -22,7 +22,7 @@ impl PicoUsd {
 
     /// USD with at most 7 decimals, rounded half up, no trailing zeros: `0.0001481`.
     pub fn usd(self) -> String {
-        let rounded = (u128::from(self.0) + 50_000) / 100_000;
+        let rounded = self.0 / 100_000 + u64::from(self.0 % 100_000 >= 50_000);
         let text = format!("{}.{:07}", rounded / 10_000_000, rounded % 10_000_000);
         text.trim_end_matches('0').trim_end_matches('.').to_string()
     }

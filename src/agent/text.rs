@@ -12,7 +12,7 @@ pub fn preview(text: &str, limit: usize) -> &str {
             last_boundary = offset;
         }
         if count == limit {
-            return &text[..last_boundary];
+            return text.get(..last_boundary).unwrap_or_default();
         }
         flag_letters = if is_flag_letter(character) { flag_letters + 1 } else { 0 };
         previous = Some(character);

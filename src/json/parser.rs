@@ -49,6 +49,10 @@ impl Parser<'_> {
         self.byte()
     }
 
+    fn since(&self, start: usize) -> &str {
+        self.text.get(start..self.at).unwrap_or_default()
+    }
+
     fn take(&mut self, wanted: u8) -> bool {
         let taken = self.byte() == Some(wanted);
         self.at += usize::from(taken);
@@ -151,7 +155,7 @@ impl Parser<'_> {
             while self.byte().is_some_and(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
                 self.at += 1;
             }
-            out.push_str(&self.text[start..self.at]);
+            out.push_str(self.since(start));
             match self.byte() {
                 Some(b'"') => {
                     self.at += 1;
@@ -219,7 +223,7 @@ impl Parser<'_> {
             let _ = self.take(b'+') || self.take(b'-');
             self.digits()?;
         }
-        let number: Result<Number, _> = self.text[start..self.at].parse();
+        let number: Result<Number, _> = self.since(start).parse();
         number.map(Value::Number).map_err(|_| self.mistake("a number"))
     }
 
@@ -233,10 +237,10 @@ impl Parser<'_> {
 
     #[cold]
     fn error(&self, mistake: &Mistake) -> ReadError {
-        let before = &self.text[..mistake.at];
+        let (before, after) = self.text.split_at_checked(mistake.at).unwrap_or_default();
         let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
         let column = before.chars().rev().take_while(|character| *character != '\n').count() + 1;
-        let found = match self.text[mistake.at..].chars().next() {
+        let found = match after.chars().next() {
             Some(character) => format!("`{}`", character.escape_default()),
             None => "the end of the text".to_string(),
         };
