@@ -20,6 +20,7 @@ const TIMEOUT_MS = 10_000;
  * @property {() => number} [now] milliseconds since 1970
  * @property {() => number} [random] from 0 to 1
  * @property {string} [origin] the page's own, which a collector has to allow
+ * @property {Record<string, string>} [headers] what this receiver wants besides, such as a key
  */
 
 /**
@@ -51,11 +52,11 @@ const TIMEOUT_MS = 10_000;
  * @returns {Promise<Outcome>}
  */
 export async function send(url, body, means) {
-  const { fetch, wait, now = Date.now, random = Math.random } = means;
+  const { fetch, wait, now = Date.now, random = Math.random, headers = {} } = means;
   const complaint = complaintAbout(url);
   if (complaint) return failed('bad_url', complaint, 0);
   for (let attempt = 1; ; attempt += 1) {
-    const response = await post(fetch, url, body);
+    const response = await post(fetch, url, body, headers);
     if (!(response instanceof Response)) return noAnswer(response, url, attempt, means);
     if (response.ok) return taken(await textOf(response), response.status, attempt);
     if (!RETRYABLE.includes(response.status)) return refused(response, attempt);
@@ -88,13 +89,14 @@ function complaintAbout(url) {
  * @param {typeof globalThis.fetch} fetch
  * @param {string} url
  * @param {string} body
+ * @param {Record<string, string>} headers
  * @returns {Promise<Response | unknown>} the answer, or why there is none
  */
-async function post(fetch, url, body) {
+async function post(fetch, url, body, headers) {
   try {
     return await fetch(url, {
       method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
+      headers: { ...headers, 'Content-Type': 'application/json' },
       body,
       credentials: 'omit',
       referrerPolicy: 'no-referrer',
@@ -179,7 +181,8 @@ async function refused(response, attempts) {
   const text = await textOf(response);
   let reason = text;
   try {
-    reason = String(JSON.parse(text)?.message ?? text);
+    const said = JSON.parse(text)?.message;
+    if (typeof said === 'string') reason = said;
   } catch {
     // Not every collector answers with JSON.
   }

@@ -54,6 +54,12 @@ test('the body is sent once, as JSON', async () => {
   assert.equal(DEFAULT_URL, 'http://localhost:4318/v1/traces');
 });
 
+test('headers that a receiver wants go along', async () => {
+  await sending(url, { headers: { 'x-mlflow-experiment-id': '0' } });
+  assert.equal(requests[0].headers['x-mlflow-experiment-id'], '0');
+  assert.equal(requests[0].headers['content-type'], 'application/json');
+});
+
 for (const status of [429, 502, 503, 504]) {
   test(`${status} is sent again, with longer and longer waits`, async () => {
     answers.push({ status }, { status }, {});

@@ -448,6 +448,11 @@ fn content_is_exported_only_on_request_and_as_json_text() {
         let expected = if index + 1 == chats.len() { "stop" } else { "tool_call" };
         assert_eq!(output[0]["finish_reason"], expected);
     }
+    // The run's own are the task and the answer.
+    let of_root = |key: &str| serde_json::from_str::<Value>(&text_of(&spans[0], key).unwrap()).unwrap();
+    assert_eq!(of_root("gen_ai.input.messages")[1]["parts"][0]["content"], *scenario.ticket);
+    let answer = of_root("gen_ai.output.messages")[0]["parts"][0]["content"].as_str().unwrap().to_string();
+    assert!(answer.starts_with("Hello Priya"), "{answer}");
     let refund = named(&spans, "execute_tool issue_refund")[0];
     let arguments: Value = serde_json::from_str(&text_of(refund, "gen_ai.tool.call.arguments").unwrap()).unwrap();
     assert_eq!(arguments["charge_id"], "CH-90121");

@@ -24,6 +24,11 @@ impl Conversation {
         Conversation { prompt, learnt: Vec::new() }
     }
 
+    /// What the agent was given, as a JSON list; nothing if it is not known.
+    pub fn prompt(&self) -> Option<String> {
+        (!self.prompt.is_empty()).then(|| format!("[{}]", self.prompt.join(",")))
+    }
+
     /// An agent that forgot a step begins it again: what it had learnt in it is no part of what it sends.
     pub fn begin_step(&mut self, step: u32) {
         self.learnt.retain(|(of, _)| *of < step);

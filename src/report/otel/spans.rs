@@ -54,6 +54,8 @@ struct Builder<'a> {
     planned: Vec<ToolCall>,
     conversation: Conversation,
     output_reserve: Option<Value>,
+    /// The last thing the model said that called for nothing more.
+    answer: Option<String>,
     totals: Totals,
     stopped: Option<Status>,
 }
@@ -85,6 +87,7 @@ impl<'a> Builder<'a> {
             planned: Vec::new(),
             conversation: Conversation::of(options.prompt),
             output_reserve: None,
+            answer: None,
             totals: Totals::default(),
             stopped: None,
         };
@@ -225,6 +228,13 @@ impl<'a> Builder<'a> {
         root.set("gen_ai.usage.output_tokens", integer(totals.output_tokens));
         root.set("crashlab.cost_usd", decimal(totals.cost.usd_number()));
         root.set("crashlab.resumes", integer(totals.resumes));
+        if self.options.includes_content {
+            let messages =
+                [("gen_ai.input.messages", self.conversation.prompt()), ("gen_ai.output.messages", self.answer.take())];
+            for (key, messages) in messages.into_iter().filter_map(|(key, messages)| Some((key, messages?))) {
+                root.set(key, text(&messages));
+            }
+        }
         match self.stopped {
             Some(status) => {
                 root.set("crashlab.status", text(status.word()));
@@ -297,6 +307,7 @@ impl<'a> Builder<'a> {
         }
         if self.options.includes_content {
             span.set("gen_ai.output.messages", text(&output));
+            self.answer = call.tool_calls.is_empty().then_some(output);
         }
     }
 
