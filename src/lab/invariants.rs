@@ -4,16 +4,18 @@
 
 use std::sync::Arc;
 
-use super::ledger::Entry;
+use super::ledger::{Entry, Row};
 use super::scenario::Scenario;
 use super::world::World;
+use serde_json::Value;
+
 use crate::agent::canonical::canonical;
 use crate::agent::config::Config;
-use crate::agent::money::cents_text;
-use crate::agent::run::{ModelStage, Run, Turn};
+use crate::agent::money::{PicoUsd, cents_text};
+use crate::agent::run::is_unknown;
 use crate::agent::state::ApprovalStatus;
 use crate::json::decimal;
-use crate::log::record::{Record, RecordBody};
+use crate::log::record::{InDoubt, Record, RecordBody};
 
 /// All that an invariant is judged from.
 pub struct Evidence<'a> {
@@ -25,8 +27,6 @@ pub struct Evidence<'a> {
     pub world: &'a World,
     /// The log.
     pub log: &'a [Arc<Record>],
-    /// What the living agent has recorded.
-    pub run: Option<&'a Run>,
 }
 
 /// When an invariant has to hold.
@@ -75,7 +75,7 @@ pub struct Breach {
 }
 
 /// All invariants.
-pub const INVARIANTS: [Invariant; 10] = [
+pub const INVARIANTS: [Invariant; 14] = [
     Invariant { id: "refunded_once", name: "A charge is refunded at most once", kind: Kind::Always, judge: refunded_once },
     Invariant {
         id: "refund_within_charge",
@@ -107,6 +107,25 @@ pub const INVARIANTS: [Invariant; 10] = [
         name: "The customer is told of a refund exactly when there is one",
         kind: Kind::Always,
         judge: told_the_truth,
+    },
+    Invariant {
+        id: "step_paid_once",
+        name: "A step whose answer is in the log is not paid for again",
+        kind: Kind::Always,
+        judge: step_paid_once,
+    },
+    Invariant {
+        id: "blips_hidden",
+        name: "The model is not paid to hear of a blip that a retry would have absorbed",
+        kind: Kind::Always,
+        judge: blips_hidden,
+    },
+    Invariant { id: "no_circles", name: "The agent does not go in circles", kind: Kind::Always, judge: no_circles },
+    Invariant {
+        id: "no_lockstep",
+        name: "A herd of agents does not come back all at once",
+        kind: Kind::Always,
+        judge: no_lockstep,
     },
     Invariant { id: "traced", name: "No effect is missing from the trace", kind: Kind::Always, judge: traced },
     Invariant { id: "ends", name: "Whatever crashes, the run ends: done or handed over", kind: Kind::Eventually, judge: ends },
@@ -203,19 +222,46 @@ fn asked_once(evidence: &Evidence) -> Result<String, String> {
     Ok(plural(questions.len(), "question"))
 }
 
-/// What the agent has recorded covers what the provider has billed. A call that is out counts with its projection, as a resumed
-/// agent would count it.
+/// What the log says was spent covers what the provider has billed. A call whose answer is not in the log counts with its projection
+/// while it is out, and for good if the log says that it is in doubt.
 fn spend_recorded(evidence: &Evidence) -> Result<String, String> {
     let (_, _, _, billed) = evidence.world.meter();
-    let Some(run) = evidence.run else {
-        return Ok("the agent is gone; the next one will be judged".to_string());
-    };
-    let is_out = matches!(&run.turn, Turn::Model(turn) if turn.stage == ModelStage::InFlight);
-    let open = if is_out { run.projection(evidence.config).cost } else { Default::default() };
-    let recorded = run.state.cost.plus(open);
+    let mut recorded = PicoUsd(0);
+    let mut open: Vec<PicoUsd> = Vec::new();
+    for record in evidence.log {
+        match &record.body {
+            RecordBody::LlmRequest { projected, .. } => open.push(projected.plus(ROUNDED_OFF)),
+            RecordBody::LlmCall(call) => {
+                recorded = recorded.plus(evidence.config.prices.cost(call.input_tokens, call.output_tokens));
+                open.pop();
+            }
+            RecordBody::LlmRetry(retry) => {
+                let projected = open.pop().filter(|_| is_unknown(&retry.error));
+                recorded = recorded.plus(projected.unwrap_or_default());
+            }
+            // A last attempt that certainly was not executed cost nothing.
+            RecordBody::Stop { explanation, .. }
+                if explanation.get("error").and_then(Value::as_str).is_some_and(|error| !is_unknown(error)) =>
+            {
+                open.clear();
+            }
+            // What the log does not call in doubt here is forgotten by who goes on.
+            RecordBody::Resume { in_doubt, .. } => {
+                open.clear();
+                if let Some(InDoubt::Model { projected, .. }) = in_doubt {
+                    recorded = recorded.plus(projected.plus(ROUNDED_OFF));
+                }
+            }
+            _ => {}
+        }
+    }
+    let recorded = open.into_iter().fold(recorded, PicoUsd::plus);
     let figures = format!("recorded {} USD, billed {} USD", recorded.usd(), billed.usd());
     if recorded >= billed { Ok(figures) } else { Err(figures) }
 }
+
+/// A projection in the log is rounded to 7 decimals.
+const ROUNDED_OFF: PicoUsd = PicoUsd(50_000);
 
 fn within_budget(evidence: &Evidence) -> Result<String, String> {
     let (_, _, _, billed) = evidence.world.meter();
@@ -225,43 +271,160 @@ fn within_budget(evidence: &Evidence) -> Result<String, String> {
 }
 
 /// A refund is told by its number. A charge that was refunded twice is told by one of them: the second refund is another invariant's
-/// matter. A run that was handed over has told nothing yet; the person who took it over will.
+/// matter. Whoever takes a ticket over after a refund looks at the books first, and then tells the customer.
 fn told_the_truth(evidence: &Evidence) -> Result<String, String> {
-    let mail = evidence.world.rows().iter().find_map(|row| match &row.entry {
+    let (world, rows) = (evidence.world, evidence.world.rows());
+    let mail = rows.iter().find_map(|row| match &row.entry {
         Entry::Mail { text, .. } => Some(text),
         _ => None,
     });
     let Some(text) = mail else {
         return Ok("nothing was told yet".to_string());
     };
+    let is_escalation = |row: &Arc<Row>| matches!(row.entry, Entry::Escalation { .. });
     let mut refunds = 0;
-    for row in evidence.world.rows() {
-        if let Entry::Refund { refund_id, charge_id, .. } = &row.entry {
-            refunds += 1;
-            if !evidence.world.refund_ids_of(charge_id).any(|id| text.contains(&**id)) {
-                return Err(format!("there is a refund {refund_id}, and the answer does not tell of it"));
-            }
+    for (place, row) in rows.iter().enumerate() {
+        let Entry::Refund { refund_id, charge_id, .. } = &row.entry else { continue };
+        refunds += 1;
+        let is_told = world.refund_ids_of(charge_id).any(|id| text.contains(&**id));
+        if !is_told && !rows[place..].iter().any(is_escalation) {
+            return Err(format!("there is a refund {refund_id}, and the answer does not tell of it"));
         }
     }
     if refunds == 0 && text.contains("RF-") {
         return Err("the answer tells of a refund, and there is none".to_string());
     }
-    Ok(format!("the answer tells of {}", plural(refunds, "refund")))
+    Ok(format!("the answer is true of {}", plural(refunds, "refund")))
+}
+
+/// A step has one answer. A call whose answer never reached the log may be made again: nobody has what it said.
+fn step_paid_once(evidence: &Evidence) -> Result<String, String> {
+    let mut paid: Vec<u32> = Vec::new();
+    for record in evidence.log.iter().filter(|record| matches!(record.body, RecordBody::LlmCall(_))) {
+        if paid.contains(&record.step) {
+            return Err(format!("step {} was paid for again", record.step));
+        }
+        paid.push(record.step);
+    }
+    Ok(format!("{} paid for once", plural(paid.len(), "step")))
+}
+
+/// A service that says 503 or does not accept the connection has done nothing, and works a moment later. Only when as many attempts as
+/// the scenario allows have failed is that the model's business. A 429 may ask for more patience than there is.
+fn blips_hidden(evidence: &Evidence) -> Result<String, String> {
+    let attempts = evidence.scenario.retry.max_attempts;
+    let mut failing: Vec<Failing> = Vec::new();
+    for row in evidence.world.rows() {
+        if let Entry::ModelCall { input_tokens: 1.., .. } = &row.entry {
+            let step = step_of(evidence, row);
+            let is_heard_of = |call: &&Failing| call.is_blip && call.step < step && call.failures < attempts;
+            if let Some(Failing { tool, failures, .. }) = failing.iter().find(is_heard_of) {
+                return Err(format!("{tool} failed {failures} of {attempts} times, and the model was paid to hear of it"));
+            }
+        }
+        follow_failing(evidence, row, &mut failing);
+    }
+    let open = failing.iter().filter(|call| call.is_blip).count();
+    Ok(format!("the model has heard of none; {} out", plural(open, "blip")))
+}
+
+/// The calls whose newest attempt has failed, and that the model has not heard of.
+pub fn failing_calls<'a>(evidence: &Evidence<'a>) -> Vec<Failing<'a>> {
+    let mut failing = Vec::new();
+    for row in evidence.world.rows() {
+        follow_failing(evidence, row, &mut failing);
+    }
+    failing
+}
+
+fn follow_failing<'a>(evidence: &Evidence<'a>, row: &'a Row, failing: &mut Vec<Failing<'a>>) {
+    match &row.entry {
+        Entry::Request { tool, key, outcome, .. } => {
+            let place = failing.iter().position(|call| call.tool == tool && call.key == key);
+            let failures = place.map_or(0, |place| failing.swap_remove(place).failures) + 1;
+            if !matches!(&**outcome, "ok" | "repeated" | "rejected") {
+                let is_blip = matches!(&**outcome, "unavailable" | "refused")
+                    && evidence.config.tool(tool).is_some_and(|spec| spec.idempotent || spec.read_only);
+                failing.push(Failing { tool, key, step: step_of(evidence, row), failures, is_blip });
+            }
+        }
+        Entry::ModelCall { input_tokens: 1.., .. } => {
+            let step = step_of(evidence, row);
+            failing.retain(|call| call.step >= step);
+        }
+        _ => {}
+    }
+}
+
+/// A call whose newest attempt has failed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Failing<'a> {
+    tool: &'a Arc<str>,
+    key: &'a Arc<str>,
+    step: u32,
+    /// So many of its attempts.
+    failures: u32,
+    /// True if the newest certainly did nothing, and the next one may do better.
+    is_blip: bool,
+}
+
+/// The step in which a row was caused.
+fn step_of(evidence: &Evidence, row: &Row) -> u32 {
+    intent_of(evidence, row).map_or(0, |record| record.step)
+}
+
+/// The record that stood last when a row was caused.
+fn intent_of<'a>(evidence: &'a Evidence, row: &Row) -> Option<&'a Record> {
+    let place = usize::try_from(row.record?).ok()?;
+    evidence.log.get(place).map(Arc::as_ref)
+}
+
+/// The newest steps in a row that told the model only what it had been told in earlier steps are not more than is allowed.
+fn no_circles(evidence: &Evidence) -> Result<String, String> {
+    let limit = evidence.config.limits.max_stale_steps;
+    let told = |record: &Arc<Record>| match &record.body {
+        RecordBody::ToolResult { tool, ok, result, .. } => Some((record.step, tool.clone(), *ok, result.clone())),
+        _ => None,
+    };
+    let told: Vec<_> = evidence.log.iter().filter_map(told).collect();
+    let is_news = |place: usize| {
+        let (step, tool, ok, result) = &told[place];
+        !told[..place].iter().any(|(before, of, was, same)| before < step && of == tool && was == ok && same == result)
+    };
+    let mut stale: Vec<u32> = Vec::new();
+    for place in (0..told.len()).rev() {
+        if is_news(place) {
+            // The other results of this step do not make it stale.
+            stale.retain(|step| *step != told[place].0);
+            break;
+        }
+        if stale.last() != Some(&told[place].0) {
+            stale.push(told[place].0);
+        }
+    }
+    let figures = format!("{} told nothing new, {limit} may", plural(stale.len(), "step"));
+    if stale.len() as u64 <= u64::from(limit) { Ok(figures) } else { Err(figures) }
+}
+
+/// Of a herd not more than half try again in the same millisecond.
+fn no_lockstep(evidence: &Evidence) -> Result<String, String> {
+    let Some(herd) = evidence.world.herd() else {
+        return Ok("this agent works alone".to_string());
+    };
+    let now_ms = evidence.log.last().map_or(0, |record| record.ts_ms);
+    let (most, agents) = (herd.most_at_once(now_ms), herd.spec().agents);
+    let figures = format!("at most {most} of {agents} agents tried again in the same millisecond");
+    if most * 2 <= agents { Ok(figures) } else { Err(figures) }
 }
 
 /// Every row that an agent caused stands behind an intent in the log: a request behind a `tool_call` with its key, a billed call
 /// behind an `llm_request`, a question behind an `approval_request`.
 fn traced(evidence: &Evidence) -> Result<String, String> {
-    let intent_of = |record: Option<u64>| {
-        let place = usize::try_from(record?).ok()?;
-        evidence.log.get(place).map(|record| &record.body)
-    };
     for row in evidence.world.rows() {
+        let body = intent_of(evidence, row).map(|record| &record.body);
         let missing = match &row.entry {
-            Entry::ModelCall { .. } if !matches!(intent_of(row.record), Some(RecordBody::LlmRequest { .. })) => {
-                Some("a model call".to_string())
-            }
-            Entry::Request { tool, key, .. } => match intent_of(row.record) {
+            Entry::ModelCall { .. } if !matches!(body, Some(RecordBody::LlmRequest { .. })) => Some("a model call".to_string()),
+            Entry::Request { tool, key, .. } => match body {
                 Some(RecordBody::ToolCall { tool: named, idempotency_key, .. }) if named == tool && idempotency_key == key => {
                     None
                 }

@@ -51,6 +51,10 @@ pub struct MechanismText {
     pub what: &'static str,
     /// What happens without it.
     pub without: &'static str,
+    /// The invariant that then breaks, by id.
+    pub breaks: &'static str,
+    /// The shipped scenario that shows it, by id.
+    pub scenario: &'static str,
 }
 
 impl Mechanism {
@@ -75,97 +79,119 @@ impl Mechanism {
 
     /// Its texts.
     pub fn text(self) -> MechanismText {
-        let text = |id, name, what, without| MechanismText { id, name, what, without };
+        let text = |id, name, what, without, [breaks, scenario]: [&'static str; 2]| MechanismText {
+            id,
+            name,
+            what,
+            without,
+            breaks,
+            scenario,
+        };
         match self {
             Mechanism::Retries => text(
                 "retries",
                 "Retries in the loop",
                 "A call that certainly did not run is sent again, with backoff, before the model hears of it.",
                 "Every blip goes to the model, which is paid to say “try again”.",
+                ["blips_hidden", "flaky-tool"],
             ),
             Mechanism::Jitter => text(
                 "jitter",
                 "Jitter",
                 "Half of each backoff is drawn by lot, so agents that failed together spread out.",
                 "They all come back in the same millisecond and knock the service over again.",
+                ["no_lockstep", "retry-storm"],
             ),
             Mechanism::Idempotency => text(
                 "idempotency",
                 "Idempotent billing",
                 "Billing remembers the key of each refund and answers a repeated request with the first result.",
                 "A request that is sent again is a second refund.",
+                ["refunded_once", "refund-timeout"],
             ),
             Mechanism::IntentKeys => text(
                 "intent_keys",
                 "Keys from the intent",
                 "The idempotency key is made from what is meant (this charge), not from the call that says it.",
                 "A model that plans the same refund again, under a new call id, gets a second one.",
+                ["refunded_once", "replanned-refund"],
             ),
             Mechanism::Checkpoints => text(
                 "checkpoints",
                 "Checkpoints",
                 "After each step everything the agent knows is saved, and a resume starts from there.",
                 "A resume starts from nothing: the run begins again and pays again.",
+                ["step_paid_once", "crash-resume"],
             ),
             Mechanism::SavedGuards => text(
                 "saved_guards",
                 "Counters in the checkpoint",
                 "What was spent, called and tried is saved with the conversation.",
                 "Each resume starts with a fresh budget: limits no longer limit.",
+                ["within_budget", "budget-crashes"],
             ),
             Mechanism::Journal => text(
                 "journal",
                 "The log as journal",
                 "Results after the last checkpoint are replayed from the log.",
                 "What happened after the checkpoint is forgotten: paid again, sent again, and counted once.",
+                ["step_paid_once", "five-calls"],
             ),
             Mechanism::DurableApprovals => text(
                 "durable_approvals",
                 "Durable approvals",
                 "Question and decision are kept outside the agent and recorded before the tool runs.",
                 "After a crash the person is asked the same thing again.",
+                ["asked_once", "crash-question"],
             ),
             Mechanism::ApprovalGate => text(
                 "approval_gate",
                 "The gate in code",
                 "The loop stops before an irreversible tool, whatever the model meant to do.",
                 "Only the prompt says to ask first, and a prompt is a request.",
+                ["approved_exactly", "happy-path"],
             ),
             Mechanism::ExactArguments => text(
                 "exact_arguments",
                 "Exact arguments",
                 "A decision covers the arguments that the person saw, and nothing else.",
                 "Approved were 288, and 2,880 went out.",
+                ["approved_exactly", "approved-288"],
             ),
             Mechanism::DefaultDeny => text(
                 "default_deny",
                 "Default deny",
                 "If nobody is set up to decide, the answer is no.",
                 "If nobody is set up to decide, a policy says yes to everything.",
+                ["approved_exactly", "nobody-there"],
             ),
             Mechanism::RereadWorld => text(
                 "reread_world",
                 "The world is read again",
                 "A refund carries the version of the invoice that the agent read, and billing compares before it acts.",
                 "The agent trusts what it read an hour ago, and refunds what somebody else has refunded since.",
+                ["refunded_once", "refunded-meanwhile"],
             ),
             Mechanism::BudgetGuard => text(
                 "budget_guard",
                 "Budget guard",
                 "A model call that could exceed the budget is refused before it is paid for.",
                 "The bill is the first to notice.",
+                ["within_budget", "budget-crashes"],
             ),
             Mechanism::LoopGuard => text(
                 "loop_guard",
                 "Loop guard",
                 "The same call for the third time, two calls in turn, or steps that teach nothing stop the run.",
                 "An agent that goes in circles pays for every round.",
+                ["no_circles", "loop-same"],
             ),
             Mechanism::SingleWriter => text(
                 "single_writer",
                 "One writer",
                 "A resume takes the run over; the agent that lost it can write nothing more.",
                 "Two agents work on one run, and everything is done twice.",
+                ["step_paid_once", "two-tabs"],
             ),
         }
     }

@@ -3,14 +3,17 @@
 pub mod expect;
 pub mod explore;
 pub mod faults;
+pub mod herd;
 pub mod inbox;
 pub mod invariants;
 pub mod ledger;
 pub mod mechanisms;
 pub mod model;
 pub mod scenario;
+pub mod seat;
 pub mod services;
 pub mod session;
+pub mod setup;
 pub mod shipped;
 pub mod spots;
 pub mod world;

@@ -1,12 +1,22 @@
 //! A scenario: the task, the script of the model, the world, the faults, and who approves. A JSON document.
 //!
-//! `scenarios/README.md` is the reference of the format.
+//! `scenarios/README.md` is the reference of the format. Two of its keys bring further agents:
+//!
+//! - `"rival": {"effect": "call_tool", "tool": "get_invoice", "nth": 1, "when": "after"}` (an instant, as in `crashes`): there a second
+//!   tab resumes the run, although the first agent lives. The first one goes on until storage refuses it.
+//! - `"herd": {"agents": 50, "tool": "get_invoice", "capacity_per_s": 10, "down_until_s": 4.5}`: so many agents (2 to 200, with the one
+//!   that is shown) start the same scenario at the same time, each with its own seed and its own world. The tool's service answers 503
+//!   until that time, and then to all calls but the first 10 of each second.
+//!
+//! An entry of `person.answers` is `"approved"`, `"denied"` or `{"decision": …, "note": …, "answers_after_s": …}`, where the last says
+//! how long the person looks at this question.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::faults::Fault;
+use super::herd::HerdSpec;
 use super::invariants::INVARIANTS;
 use super::mechanisms::Mechanisms;
 use super::model::{Turn, read_script};
@@ -63,6 +73,10 @@ pub struct Scenario {
     pub faults: Vec<Fault>,
     /// Where the agent dies by itself.
     pub crashes: Vec<CrashSpot>,
+    /// Where a second tab resumes the run although the first agent lives.
+    pub rival: Option<CrashSpot>,
+    /// Agents that work at the same time and need the same service.
+    pub herd: Option<HerdSpec>,
     /// Mechanisms that the scenario takes away.
     pub mechanisms: Mechanisms,
     /// What is to be observed with these mechanisms.
@@ -180,7 +194,7 @@ const RECORDS: [&str; 14] = [
     "stop",
 ];
 
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 21] = [
     "id",
     "title",
     "summary",
@@ -197,6 +211,8 @@ const KEYS: [&str; 19] = [
     "script",
     "faults",
     "crashes",
+    "rival",
+    "herd",
     "mechanisms",
     "expect",
     "about",
@@ -237,6 +253,8 @@ impl Scenario {
             script: read_script(from, &tools),
             faults: faults.iter().map(|fault| Fault::from_json(fault, &tools, &world)).collect(),
             crashes: crashes.iter().map(|spot| CrashSpot::from_json(spot, &tools)).collect(),
+            rival: from.optional("rival", Fields::object).map(|spot| CrashSpot::from_json(&spot, &tools)),
+            herd: from.optional("herd", Fields::object).map(|herd| HerdSpec::from_json(&herd, &tools)),
             tools: tools.into(),
             world: Arc::new(world),
             mechanisms: from

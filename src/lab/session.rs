@@ -7,15 +7,17 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::faults::FaultKind;
+use super::herd::Herd;
 use super::inbox::DecisionRefused;
 use super::invariants::{Breach, Evidence, INVARIANTS, Kind};
 use super::mechanisms::{Mechanism, Mechanisms};
 use super::scenario::{Scenario, When};
+use super::seat::{Seat, SeatState, Stage};
+pub use super::setup::Setup;
 use super::spots::{Progress, gap_label};
 use super::world::{Reply, ToolRequest, World};
 use crate::agent::Agent;
 use crate::agent::config::Config;
-use crate::agent::identity::hash64;
 use crate::agent::protocol::{Answer, Decision, Effect, EffectKind, Event};
 use crate::agent::state::Status;
 use crate::log::record::{Record, RecordBody};
@@ -30,17 +32,15 @@ pub struct Session {
     config: Arc<Config>,
     /// True: questions wait for [`Session::decide`]. False: the scenario's person answers.
     interactive: bool,
-    agent: Option<Agent>,
+    /// The agent that this session follows.
+    seat: Seat,
+    /// One from which the run was taken while it lived.
+    rival: Option<Seat>,
+    is_rivals_turn: bool,
     world: World,
     /// Shared with the session's copies until one of them goes on.
     log: Arc<Vec<Arc<Record>>>,
-    epoch: u32,
-    /// Another agent has the run, and this session's has not noticed.
-    is_overtaken: bool,
-    /// The record that stood last when the effect that is out was asked for: its intent.
-    cause: Option<u64>,
     now_ms: u64,
-    stage: Stage,
     progress: Progress,
     armed: Option<(u64, When)>,
     injected: Option<FaultKind>,
@@ -49,25 +49,6 @@ pub struct Session {
     tamper: Option<fn(&mut EffectKind)>,
     /// False: the caller says when to judge, and what.
     judges: bool,
-}
-
-/// Where the driver stands.
-#[derive(Clone, Debug, PartialEq)]
-enum Stage {
-    /// There is no agent.
-    Dead,
-    /// The agent has not been asked for its first effect.
-    Fresh,
-    /// The agent wants this, and it has not happened.
-    Issued(Effect),
-    /// A person has the question.
-    Asked(Effect),
-    /// It has happened, and the answer is under way.
-    Happened { effect: Effect, reply: Reply },
-    /// The run is over.
-    Stopped(Status),
-    /// Another writer owns the run.
-    Fenced,
 }
 
 /// What a tick did.
@@ -125,43 +106,19 @@ impl fmt::Display for SessionError {
 
 impl std::error::Error for SessionError {}
 
-/// How a session is set up.
-#[derive(Clone, Debug)]
-pub struct Setup {
-    /// What is run.
-    pub scenario: Arc<Scenario>,
-    /// With which mechanisms.
-    pub mechanisms: Mechanisms,
-    /// What jitter is drawn from.
-    pub seed: u64,
-    /// True: questions wait for a decision from outside.
-    pub interactive: bool,
-}
-
-impl Setup {
-    /// The scenario as it stands, with its own mechanisms and its own person, seed 1.
-    pub fn of(scenario: &Arc<Scenario>) -> Setup {
-        Setup { scenario: scenario.clone(), mechanisms: scenario.mechanisms, seed: 1, interactive: false }
-    }
-
-    /// The same input gives the same name, and another input another: runs do not share anything by accident.
-    pub fn run_id(&self) -> Arc<str> {
-        let off: Vec<&str> = Mechanism::ALL.iter().filter(|one| !self.mechanisms.has(**one)).map(|one| one.text().id).collect();
-        let digest = hash64(format!("{}\n{:016x}\n{off:?}\n{}", self.scenario.id, self.scenario.digest, self.seed).as_bytes());
-        format!("{}-{:08x}", self.scenario.task_id, digest >> 32).into()
-    }
-}
-
 /// A run that takes longer than this many ticks is not going to end.
 const TICK_BOUND: u64 = 200_000;
+
+/// So many ticks a rival may go on behind the end of the run.
+const RIVAL_BOUND: u32 = 10_000;
 
 impl Session {
     /// A session at the start of a run. The store has to be empty.
     pub fn start(setup: Setup, store: &mut dyn Store) -> Result<Session, SessionError> {
         let mut session = Session::reopen(setup, Vec::new(), Progress::default(), store);
-        session.epoch = store.take_over().map_err(SessionError::Store)?;
-        session.agent = Some(Agent::start(session.config.clone(), session.now_ms));
-        session.stage = Stage::Fresh;
+        session.seat.epoch = store.take_over().map_err(SessionError::Store)?;
+        session.seat.agent = Some(Agent::start(session.config.clone(), session.now_ms));
+        session.seat.stage = Stage::Fresh;
         Ok(session)
     }
 
@@ -172,21 +129,20 @@ impl Session {
         let log = store.read().records;
         let newest = rows.iter().map(|row| row.at_ms).chain(log.iter().map(|record| record.ts_ms)).max();
         let recognises_keys = mechanisms.has(Mechanism::Idempotency);
-        let world = World::with_rows(scenario.clone(), recognises_keys, rows);
+        let herd = Herd::of(scenario, *mechanisms, *seed).map(Arc::new);
+        let world = World::with_rows(scenario.clone(), recognises_keys, rows).beside(herd);
         // Not the log: the world says whether anybody has been told. A run that only lacked storage may go on.
         let stage = world.closed_as().filter(|_| world.is_settled()).map_or(Stage::Dead, Stage::Stopped);
         let mut session = Session {
             mechanisms: *mechanisms,
             config,
             interactive: *interactive,
-            agent: None,
+            seat: Seat { agent: None, epoch: store.epoch(), stage, cause: None },
+            rival: None,
+            is_rivals_turn: false,
             world,
             log: Arc::new(log),
-            epoch: store.epoch(),
-            is_overtaken: false,
-            cause: None,
             now_ms: newest.unwrap_or(scenario.start_ms),
-            stage,
             progress,
             armed: None,
             injected: None,
@@ -201,41 +157,93 @@ impl Session {
 
     // --- Driving -------------------------------------------------------------------------------------------------------------
 
-    /// Goes half an effect further.
+    /// Goes half an effect further. A rival that lives goes half an effect further too.
     pub fn tick(&mut self, store: &mut dyn Store) -> Tick {
-        let tick = match std::mem::replace(&mut self.stage, Stage::Dead) {
+        let met_before = self.progress.rival_spot_met(&self.scenario);
+        let mut tick = self.tick_agent(store);
+        let met = self.progress.rival_spot_met(&self.scenario);
+        if met > met_before && self.scenario.rival.as_ref().is_some_and(|spot| spot.nth == met) {
+            // If the second tab cannot take the run over, the first one goes on alone.
+            if self.open_second_tab(store).is_ok() && self.seat.stage == Stage::Fresh {
+                tick = self.tick_agent(store);
+            }
+        }
+        self.tick_rival(store);
+        // Nobody follows the rival behind the end of the run.
+        for _ in 0..RIVAL_BOUND {
+            if !matches!(self.seat.stage, Stage::Stopped(_)) || !self.has_living_rival() {
+                break;
+            }
+            self.tick_rival(store);
+        }
+        self.judge();
+        tick
+    }
+
+    fn tick_agent(&mut self, store: &mut dyn Store) -> Tick {
+        match std::mem::replace(&mut self.seat.stage, Stage::Dead) {
             Stage::Dead => Tick::Crashed { armed: false },
             Stage::Stopped(status) => {
-                self.stage = Stage::Stopped(status);
+                self.seat.stage = Stage::Stopped(status);
                 Tick::Stopped { status }
             }
             Stage::Fenced => {
-                self.stage = Stage::Fenced;
+                self.seat.stage = Stage::Fenced;
                 Tick::Fenced
             }
             Stage::Fresh => self.ask_agent(store),
             Stage::Issued(effect) => self.happen(effect, store),
             Stage::Asked(effect) => self.look_into_inbox(effect),
-            Stage::Happened { effect, reply } => self.deliver(&effect, reply, store),
-        };
-        self.judge();
-        tick
+            Stage::Happened { effect, reply, due_ms } => self.deliver(&effect, reply, due_ms, store),
+        }
+    }
+
+    fn has_living_rival(&self) -> bool {
+        self.rival.as_ref().is_some_and(|rival| rival.state() == SeatState::Working)
+    }
+
+    fn tick_rival(&mut self, store: &mut dyn Store) {
+        if self.has_living_rival() {
+            self.change_places();
+            self.tick_agent(store);
+            self.change_places();
+        }
+    }
+
+    /// The rival takes the agent's place, or gives it back.
+    fn change_places(&mut self) {
+        if let Some(rival) = &mut self.rival {
+            std::mem::swap(&mut self.seat, rival);
+            self.is_rivals_turn = !self.is_rivals_turn;
+        }
+    }
+
+    /// A second tab resumes the run although its agent lives. That one goes on as the rival, until storage refuses it.
+    pub fn open_second_tab(&mut self, store: &mut dyn Store) -> Result<(), SessionError> {
+        if self.seat.agent.is_none() || matches!(self.seat.stage, Stage::Stopped(_)) || self.has_living_rival() {
+            return Ok(());
+        }
+        let first = self.seat.clone();
+        // The first agent stays in place if the second one cannot be made.
+        self.take_over(store, self.now_ms)?;
+        self.rival = Some(first);
+        Ok(())
     }
 
     /// Asks the agent for its next effect.
     fn ask_agent(&mut self, store: &mut dyn Store) -> Tick {
-        let Some(agent) = &mut self.agent else {
-            self.stage = Stage::Dead;
+        let Some(agent) = &mut self.seat.agent else {
+            self.seat.stage = Stage::Dead;
             return Tick::Crashed { armed: false };
         };
         match agent.poll() {
             Some(mut effect) => {
-                self.progress.effects += 1;
+                // Effects are counted for who wants to kill the agent at one; nobody kills the rival.
+                self.progress.effects += u64::from(!self.is_rivals_turn);
                 if let Some(tamper) = self.tamper {
                     tamper(&mut effect.kind);
                 }
-                self.cause = self.log.len().checked_sub(1).map(|place| place as u64);
-                self.stage = Stage::Issued(effect.clone());
+                self.seat.stage = Stage::Issued(effect.clone());
                 if self.dies_here(&effect, When::Before) {
                     self.crash(store);
                     return Tick::Crashed { armed: true };
@@ -243,13 +251,13 @@ impl Session {
                 Tick::Answered
             }
             None if agent.is_fenced() => {
-                self.stage = Stage::Fenced;
+                self.seat.stage = Stage::Fenced;
                 Tick::Fenced
             }
             // `stop` is the last effect, and after it the stage is `Stopped`; an agent without one is over by a driver's mistake.
             None => {
                 let status = agent.run().state.status;
-                self.stage = Stage::Stopped(status);
+                self.seat.stage = Stage::Stopped(status);
                 Tick::Stopped { status }
             }
         }
@@ -257,23 +265,25 @@ impl Session {
 
     /// Lets an effect happen outside the agent.
     fn happen(&mut self, effect: Effect, store: &mut dyn Store) -> Tick {
-        let (now_ms, cause) = (self.now_ms, self.cause);
-        let injected = self.injected.take();
+        let (now_ms, cause) = (self.now_ms, self.seat.cause);
         let reply = match &effect.kind {
-            EffectKind::Append(record) => instant(self.append(record, store)),
-            EffectKind::SaveCheckpoint { state } => instant(match store.save(self.writer(), state) {
+            EffectKind::Append(record) => Reply::at_once(self.append(record, store)),
+            EffectKind::SaveCheckpoint { state } => Reply::at_once(match store.save(self.writer(), state) {
                 Ok(saved) => Answer::Saved { bytes: saved.bytes, generation: saved.generation },
                 Err(error) => store_answer(error),
             }),
-            EffectKind::CallModel { request, .. } => self.world.call_model(request, now_ms, cause, injected.as_ref()),
+            EffectKind::CallModel { request, .. } => {
+                let injected = self.injected_fault();
+                self.world.call_model(request, now_ms, cause, injected.as_ref())
+            }
             EffectKind::CallTool { call, idempotency_key, expected_version, .. } => {
-                let request =
-                    ToolRequest { call: call.clone(), key: idempotency_key.clone(), expected_version: expected_version.clone() };
-                self.world.call_tool(&request, now_ms, cause, injected.as_ref())
+                let (key, expected_version) = (idempotency_key.clone(), expected_version.clone());
+                let injected = self.injected_fault();
+                self.world.call_tool(&ToolRequest { call: call.clone(), key, expected_version }, now_ms, cause, injected.as_ref())
             }
             EffectKind::AskApproval { tool, args, approval_key } => {
                 self.world.ask(approval_key, tool, args, now_ms, cause);
-                self.stage = Stage::Asked(effect.clone());
+                self.seat.stage = Stage::Asked(effect.clone());
                 if self.dies_here(&effect, When::After) {
                     self.crash(store);
                     return Tick::Crashed { armed: true };
@@ -283,12 +293,12 @@ impl Session {
             EffectKind::Wait { until_ms } => Reply { answer: Answer::TimeHasCome, takes_ms: until_ms.saturating_sub(now_ms) },
             EffectKind::Stop { status, final_text } => {
                 self.world.run_ended(*status, final_text.as_ref(), now_ms, cause);
-                self.stage = Stage::Stopped(*status);
+                self.seat.stage = Stage::Stopped(*status);
                 return Tick::Stopped { status: *status };
             }
         };
         let takes_ms = reply.takes_ms;
-        self.stage = Stage::Happened { effect: effect.clone(), reply };
+        self.seat.stage = Stage::Happened { effect: effect.clone(), due_ms: now_ms + takes_ms, reply };
         if self.dies_here(&effect, When::After) {
             self.crash(store);
             return Tick::Crashed { armed: true };
@@ -296,10 +306,16 @@ impl Session {
         Tick::Happened { takes_ms }
     }
 
+    /// The fault that was put in from outside, for the session's own agent.
+    fn injected_fault(&mut self) -> Option<FaultKind> {
+        if self.is_rivals_turn { None } else { self.injected.take() }
+    }
+
     fn append(&mut self, record: &Arc<Record>, store: &mut dyn Store) -> Answer {
         match store.append(self.writer(), record) {
             Ok(()) => {
                 Arc::make_mut(&mut self.log).push(record.clone());
+                self.seat.cause = Some(self.log.len() as u64 - 1);
                 Answer::Durable
             }
             Err(error) => store_answer(error),
@@ -307,7 +323,7 @@ impl Session {
     }
 
     fn writer(&self) -> Writer {
-        Writer { epoch: self.epoch, fenced: self.mechanisms.has(Mechanism::SingleWriter) }
+        Writer { epoch: self.seat.epoch, fenced: self.mechanisms.has(Mechanism::SingleWriter) }
     }
 
     /// Is the question decided? In a session that is not interactive the scenario's person decides.
@@ -321,21 +337,22 @@ impl Session {
         match self.world.decision(approval_key) {
             Some((answer, decided_ms)) => {
                 let takes_ms = decided_ms.saturating_sub(self.now_ms);
-                self.stage = Stage::Happened { effect, reply: Reply { answer, takes_ms } };
+                self.seat.stage = Stage::Happened { effect, due_ms: self.now_ms + takes_ms, reply: Reply { answer, takes_ms } };
                 Tick::Happened { takes_ms }
             }
             None => {
                 let approval_key = approval_key.clone();
-                self.stage = Stage::Asked(effect);
+                self.seat.stage = Stage::Asked(effect);
                 Tick::WaitingForPerson { approval_key }
             }
         }
     }
 
     /// Brings the answer to the agent and asks what it wants next.
-    fn deliver(&mut self, effect: &Effect, reply: Reply, store: &mut dyn Store) -> Tick {
-        self.now_ms += reply.takes_ms;
-        if let Some(agent) = &mut self.agent {
+    fn deliver(&mut self, effect: &Effect, reply: Reply, due_ms: u64, store: &mut dyn Store) -> Tick {
+        // The rival may have been at work meanwhile.
+        self.now_ms = self.now_ms.max(due_ms);
+        if let Some(agent) = &mut self.seat.agent {
             let event = Event { effect: effect.id, at_ms: self.now_ms, answer: reply.answer };
             let taken = agent.handle(event);
             debug_assert!(taken.is_ok(), "{taken:?}");
@@ -344,6 +361,9 @@ impl Session {
     }
 
     fn dies_here(&mut self, effect: &Effect, when: When) -> bool {
+        if self.is_rivals_turn {
+            return false;
+        }
         if self.armed == Some((self.progress.effects - 1, when)) {
             self.armed = None;
             return true;
@@ -353,18 +373,18 @@ impl Session {
 
     /// Kills the agent at once. Storage and world stay.
     pub fn crash(&mut self, store: &mut dyn Store) {
-        if self.agent.is_none() || matches!(self.stage, Stage::Stopped(_)) {
+        if self.seat.agent.is_none() || matches!(self.seat.stage, Stage::Stopped(_)) {
             return;
         }
         let at: Arc<str> = self.place().into();
-        let step = self.agent.as_ref().map_or(0, |agent| agent.run().state.step);
-        self.agent = None;
-        self.stage = Stage::Dead;
+        let step = self.seat.agent.as_ref().map_or(0, |agent| agent.run().state.step);
+        self.seat.agent = None;
+        self.seat.stage = Stage::Dead;
         self.progress.crashes += 1;
         let record =
             Arc::new(Record { ts_ms: self.now_ms, run_id: self.config.run_id.clone(), step, body: RecordBody::Crash { at } });
         // The mark is the lab's, for the reader; where it cannot be written, nothing depends on it.
-        if store.append(Writer { epoch: self.epoch, fenced: true }, &record).is_ok() {
+        if store.append(Writer { epoch: self.seat.epoch, fenced: true }, &record).is_ok() {
             Arc::make_mut(&mut self.log).push(record);
         }
         let inbox_is_durable = self.mechanisms.has(Mechanism::DurableApprovals);
@@ -374,7 +394,7 @@ impl Session {
 
     /// Where the agent stands, for a crash's record.
     fn place(&self) -> String {
-        match &self.stage {
+        match &self.seat.stage {
             Stage::Issued(effect) => gap_label(&effect.kind, When::Before),
             Stage::Happened { effect, .. } | Stage::Asked(effect) => gap_label(&effect.kind, When::After),
             Stage::Dead | Stage::Fresh | Stage::Stopped(_) | Stage::Fenced => "between two effects".to_string(),
@@ -384,23 +404,26 @@ impl Session {
     /// A new agent takes the run over, from what is in storage.
     pub fn resume(&mut self, store: &mut dyn Store) -> Result<(), SessionError> {
         // Storage may have room again; every other status is final.
-        if matches!(self.stage, Stage::Stopped(status) if status != Status::StorageFailed) {
+        if matches!(self.seat.stage, Stage::Stopped(status) if status != Status::StorageFailed) {
             return Ok(());
         }
+        self.take_over(store, self.now_ms + self.scenario.downtime_ms)
+    }
+
+    fn take_over(&mut self, store: &mut dyn Store, now_ms: u64) -> Result<(), SessionError> {
         // First the storage is taken over, then it is read: what the old agent writes until then counts, and nothing after.
-        self.epoch = store.take_over().map_err(SessionError::Store)?;
+        self.seat.epoch = store.take_over().map_err(SessionError::Store)?;
         let durable = store.read();
-        let now_ms = self.now_ms + self.scenario.downtime_ms;
         let agent = match recover(self.config.clone(), &durable, now_ms) {
             // Nothing is durable, and nothing was done: the run has not begun.
             Err(RecoveryError::Nothing) if self.world.is_untouched() => Agent::start(self.config.clone(), now_ms),
             recovered => recovered.map_err(SessionError::Recovery)?,
         };
-        self.is_overtaken = false;
         self.log = Arc::new(durable.records);
+        self.seat.cause = self.log.len().checked_sub(1).map(|place| place as u64);
         self.now_ms = now_ms;
-        self.agent = Some(agent);
-        self.stage = Stage::Fresh;
+        self.seat.agent = Some(agent);
+        self.seat.stage = Stage::Fresh;
         self.progress.resumes += 1;
         self.judge();
         Ok(())
@@ -433,11 +456,8 @@ impl Session {
     }
 
     /// Another agent has been at work on the run: this is all that stands in the world's books and in the log now.
-    /// `is_overtaken`: what the agent of this session remembers is no longer what the run stands on.
-    pub fn take_up(&mut self, rows: Vec<Arc<super::ledger::Row>>, log: Vec<Arc<Record>>, is_overtaken: bool) {
-        self.is_overtaken = is_overtaken;
-        let recognises_keys = self.mechanisms.has(Mechanism::Idempotency);
-        self.world = World::with_rows(self.scenario.clone(), recognises_keys, rows);
+    pub fn take_up(&mut self, rows: Vec<Arc<super::ledger::Row>>, log: Vec<Arc<Record>>) {
+        self.world = self.world.with_books(rows);
         self.log = Arc::new(log);
         self.judge();
     }
@@ -500,13 +520,7 @@ impl Session {
 
     /// All that invariants are judged from.
     pub fn evidence(&self) -> Evidence<'_> {
-        Evidence {
-            scenario: &self.scenario,
-            config: &self.config,
-            world: &self.world,
-            log: &self.log,
-            run: self.agent.as_ref().filter(|_| !self.is_overtaken).map(Agent::run),
-        }
+        Evidence { scenario: &self.scenario, config: &self.config, world: &self.world, log: &self.log }
     }
 
     /// Invariants that broke, in the order in which they did, with the record at which it was seen.
@@ -521,7 +535,7 @@ impl Session {
 
     /// The agent; `None` after a crash.
     pub fn agent(&self) -> Option<&Agent> {
-        self.agent.as_ref()
+        self.seat.agent.as_ref()
     }
 
     /// The world.
@@ -566,42 +580,36 @@ impl Session {
 
     /// The effect that is out, and whether it has happened.
     pub fn in_flight(&self) -> Option<(&Effect, When)> {
-        match &self.stage {
-            Stage::Issued(effect) => Some((effect, When::Before)),
-            Stage::Asked(effect) | Stage::Happened { effect, .. } => Some((effect, When::After)),
-            Stage::Dead | Stage::Fresh | Stage::Stopped(_) | Stage::Fenced => None,
-        }
+        self.seat.in_flight()
     }
 
     /// The answer that is under way to the agent.
     pub fn reply(&self) -> Option<&Reply> {
-        match &self.stage {
-            Stage::Happened { reply, .. } => Some(reply),
-            Stage::Dead | Stage::Fresh | Stage::Issued(_) | Stage::Asked(_) | Stage::Stopped(_) | Stage::Fenced => None,
-        }
+        self.seat.reply().map(|(reply, _)| reply)
     }
 
     /// The final status, once the run is over.
     pub fn status(&self) -> Option<Status> {
-        match &self.stage {
+        match &self.seat.stage {
             Stage::Stopped(status) => Some(*status),
             _ => None,
         }
     }
 
+    /// The agent from which the run was taken while it lived, if there is one.
+    pub fn rival(&self) -> Option<&Seat> {
+        self.rival.as_ref()
+    }
+
     /// True if another writer owns the run.
     pub fn is_fenced(&self) -> bool {
-        self.stage == Stage::Fenced
+        self.seat.stage == Stage::Fenced
     }
 
     /// True if a person has the question and has not decided.
     pub fn is_waiting_for_person(&self) -> bool {
-        matches!(&self.stage, Stage::Asked(_))
+        matches!(&self.seat.stage, Stage::Asked(_))
     }
-}
-
-fn instant(answer: Answer) -> Reply {
-    Reply { answer, takes_ms: 0 }
 }
 
 fn store_answer(error: StoreError) -> Answer {

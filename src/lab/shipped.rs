@@ -1,13 +1,14 @@
 //! The scenarios that come with the program.
 
 /// Id and document of each, in the order in which they are offered: first the one to begin with, then by theme.
-pub const SHIPPED: [(&str, &str); 26] = [
+pub const SHIPPED: [(&str, &str); 28] = [
     ("double-charge", include_str!("scenarios/double-charge.json")),
     ("happy-path", include_str!("scenarios/happy-path.json")),
     // Failures outside.
     ("flaky-tool", include_str!("scenarios/flaky-tool.json")),
     ("retries-exhausted", include_str!("scenarios/retries-exhausted.json")),
     ("rate-limit", include_str!("scenarios/rate-limit.json")),
+    ("retry-storm", include_str!("scenarios/retry-storm.json")),
     // Money goes out once.
     ("refund-timeout", include_str!("scenarios/refund-timeout.json")),
     ("crash-resume", include_str!("scenarios/crash-resume.json")),
@@ -17,6 +18,7 @@ pub const SHIPPED: [(&str, &str); 26] = [
     ("crash-backoff", include_str!("scenarios/crash-backoff.json")),
     ("crash-question", include_str!("scenarios/crash-question.json")),
     ("five-calls", include_str!("scenarios/five-calls.json")),
+    ("two-tabs", include_str!("scenarios/two-tabs.json")),
     // A person decides.
     ("denied", include_str!("scenarios/denied.json")),
     ("stubborn", include_str!("scenarios/stubborn.json")),

@@ -13,22 +13,28 @@ pub struct Progress {
     pub crashes: u32,
     /// How often a new one took over.
     pub resumes: u32,
-    /// How often each of the scenario's crash spots was met.
+    /// How often each of the scenario's crash spots was met, and behind them that of its rival.
     pub spots_met: Vec<u32>,
 }
 
 impl Progress {
-    /// Counts the scenario's crash spots that are at this instant of this effect. True: the agent dies at one of them.
+    /// Counts the scenario's spots that are at this instant of this effect. True: the agent dies at one of them.
     pub fn meets_spot(&mut self, scenario: &Scenario, effect: &EffectKind, when: When) -> bool {
-        self.spots_met.resize(scenario.crashes.len(), 0);
+        let crashes = scenario.crashes.len();
+        self.spots_met.resize(crashes + 1, 0);
         let mut dies = false;
-        for (spot, met) in scenario.crashes.iter().zip(&mut self.spots_met) {
+        for (place, spot) in scenario.crashes.iter().chain(&scenario.rival).enumerate() {
             if spot.fits(effect, when) {
-                *met += 1;
-                dies |= *met == spot.nth;
+                self.spots_met[place] += 1;
+                dies |= place < crashes && self.spots_met[place] == spot.nth;
             }
         }
         dies
+    }
+
+    /// How often the spot was met at which the scenario opens a second tab.
+    pub fn rival_spot_met(&self, scenario: &Scenario) -> u32 {
+        self.spots_met.get(scenario.crashes.len()).copied().unwrap_or(0)
     }
 }
 

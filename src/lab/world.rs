@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::faults::{Fault, FaultKind, FaultTarget};
+use super::herd::Herd;
 use super::ledger::{Entry, Row};
 use super::model;
 use super::scenario::Scenario;
@@ -88,6 +89,8 @@ pub struct World {
     recognises_keys: bool,
     /// Shared with the world's copies until something happens in one of them.
     rows: Arc<Vec<Arc<Row>>>,
+    /// The agents that work at the same time.
+    herd: Option<Arc<Herd>>,
 }
 
 /// An answer on its way to the agent.
@@ -99,21 +102,45 @@ pub struct Reply {
     pub takes_ms: u64,
 }
 
+impl Reply {
+    /// An answer that takes no time.
+    pub fn at_once(answer: Answer) -> Reply {
+        Reply { answer, takes_ms: 0 }
+    }
+}
+
 impl World {
     /// A world in which nothing has happened yet.
     pub fn new(scenario: Arc<Scenario>, recognises_keys: bool) -> World {
-        World { scenario, recognises_keys, rows: Arc::default() }
+        World::with_rows(scenario, recognises_keys, Vec::new())
     }
 
     /// A world with books.
     pub fn with_rows(scenario: Arc<Scenario>, recognises_keys: bool, rows: Vec<Arc<Row>>) -> World {
-        World { scenario, recognises_keys, rows: Arc::new(rows) }
+        World { scenario, recognises_keys, rows: Arc::new(rows), herd: None }
+    }
+
+    /// The same world, in which a herd of other agents needs the services too.
+    #[must_use]
+    pub fn beside(self, herd: Option<Arc<Herd>>) -> World {
+        World { herd, ..self }
+    }
+
+    /// The agents that work at the same time.
+    pub fn herd(&self) -> Option<&Herd> {
+        self.herd.as_deref()
+    }
+
+    /// The same world with other books.
+    #[must_use]
+    pub fn with_books(&self, rows: Vec<Arc<Row>>) -> World {
+        World { rows: Arc::new(rows), ..self.clone() }
     }
 
     /// The world when its books had this many rows.
     #[must_use]
     pub fn as_of(&self, rows: usize) -> World {
-        World { rows: Arc::new(self.rows[..rows.min(self.rows.len())].to_vec()), ..self.clone() }
+        self.with_books(self.rows[..rows.min(self.rows.len())].to_vec())
     }
 
     /// The books.
@@ -166,7 +193,8 @@ impl World {
     pub fn call_tool(&mut self, request: &ToolRequest, at_ms: u64, record: Option<u64>, injected: Option<&FaultKind>) -> Reply {
         let ToolRequest { call, key, expected_version } = request;
         let planned = self.fault_for(call);
-        let fault = injected.cloned().or(planned);
+        let is_busy = self.herd.as_ref().is_some_and(|herd| herd.is_busy(&call.name, at_ms));
+        let fault = injected.cloned().or(planned).or(is_busy.then_some(FaultKind::Unavailable));
         if let Some(FaultKind::SomebodyRefunds { charge_id, by }) = &fault {
             self.somebody_refunds(charge_id, by, at_ms);
         }

@@ -3,6 +3,7 @@
 pub mod describe;
 pub mod diff;
 pub mod gaps;
+pub mod herd;
 pub mod mcp;
 pub mod otel;
 pub mod view;

@@ -187,6 +187,15 @@ impl Lab {
         Ok(())
     }
 
+    /// A second tab resumes the run although its agent lives: this page then follows the new agent, and `view().rival` is the old one.
+    #[wasm_bindgen]
+    pub fn open_second_tab(&mut self) -> Result<(), JsValue> {
+        self.session.open_second_tab(self.store.inner_mut()).map_err(session_error)?;
+        self.read_storage();
+        self.save_session();
+        Ok(())
+    }
+
     /// The agent will die at a gap: `index` and `when` (`before`, `after`) of one of `gaps()`.
     #[wasm_bindgen]
     pub fn arm(&mut self, index: u32, when: &str) -> Result<(), JsValue> {
@@ -300,9 +309,8 @@ impl Lab {
         let rows: Vec<_> = rows.iter().cloned().chain(new_rows).collect();
         let stored = store.read().records;
         let log = if stored.len() > log.len() { stored } else { log.to_vec() };
-        let is_overtaken = self.is_kept_out(store);
         self.saved_rows = rows.len();
-        self.session.take_up(rows, log, is_overtaken);
+        self.session.take_up(rows, log);
         self.counted_records = 0;
         self.shown.log_bytes = 0;
         self.read_storage();

@@ -9,7 +9,7 @@ use wasm_bindgen::prelude::*;
 use super::local_store::{LocalStore, PREFIX, keys, local_storage};
 use super::{lab_error, scenario_of, to_js};
 use crate::json::{Fields, ReadError, parse, read};
-use crate::lab::mechanisms::Mechanism;
+use crate::lab::mechanisms::{Mechanism, MechanismText};
 use crate::lab::scenario::Scenario;
 
 #[derive(Serialize)]
@@ -28,6 +28,8 @@ struct MechanismInfo {
     name: &'static str,
     what: &'static str,
     without: &'static str,
+    breaks: &'static str,
+    scenario: &'static str,
 }
 
 #[derive(Serialize, Default)]
@@ -66,8 +68,8 @@ pub(crate) fn scenario_info(scenario: &Scenario) -> Result<JsValue, JsValue> {
 #[wasm_bindgen(unchecked_return_type = "MechanismInfo[]")]
 pub fn mechanisms() -> Result<JsValue, JsValue> {
     let info = |mechanism: Mechanism| {
-        let text = mechanism.text();
-        MechanismInfo { id: text.id, name: text.name, what: text.what, without: text.without }
+        let MechanismText { id, name, what, without, breaks, scenario } = mechanism.text();
+        MechanismInfo { id, name, what, without, breaks, scenario }
     };
     Ok(to_js(&Mechanism::ALL.map(info).as_slice())?)
 }

@@ -3,8 +3,11 @@
 use wasm_bindgen::prelude::*;
 
 use super::{lab_error, scenario_of};
+use crate::lab::herd::Herd;
+use crate::lab::mechanisms::{Mechanism, Mechanisms};
 use crate::lab::session::{Session, Setup};
 use crate::log::store::MemoryStore;
+use crate::report::herd::herd_json;
 
 /// Runs a scenario to its end with its own person, mechanisms and seed 1, and gives the log as JSON Lines.
 #[wasm_bindgen]
@@ -15,4 +18,19 @@ pub fn run_to_end(scenario: &str) -> Result<String, JsValue> {
     let mut session = Session::start(Setup::of(&scenario), &mut store).map_err(|error| failed(&error))?;
     session.run_to_end(&mut store).map_err(|error| failed(&error))?;
     Ok(session.log().iter().map(|record| record.to_line() + "\n").collect())
+}
+
+/// What the herd of a scenario does, as the JSON text of a `HerdView`; nothing if it has none. `off`: the mechanisms that are off, by id;
+/// `seed`: of the first agent; `span_ms`: how long a bucket of the plot is.
+#[wasm_bindgen]
+pub fn herd(scenario: &str, off: Vec<String>, seed: &str, span_ms: u32) -> Result<Option<String>, JsValue> {
+    let scenario = scenario_of(scenario)?;
+    let seed = seed.parse().map_err(|_| lab_error("bad_argument", &format!("a seed is a number, not `{seed}`")))?;
+    let mut mechanisms = Mechanisms::ALL_ON;
+    for id in &off {
+        let mechanism =
+            Mechanism::of_id(id).ok_or_else(|| lab_error("bad_argument", &format!("there is no mechanism `{id}`")))?;
+        mechanisms = mechanisms.with(mechanism, false);
+    }
+    Ok(Herd::of(&scenario, mechanisms, seed).map(|herd| herd_json(&herd, span_ms.into()).to_string()))
 }

@@ -32,6 +32,10 @@ export interface MechanismInfo {
   what: string;
   /** What happens without it, one sentence. */
   without: string;
+  /** The invariant that then breaks, by id. */
+  breaks: string;
+  /** The shipped scenario that shows it, by id. */
+  scenario: string;
 }
 
 /** A run found in localStorage. */
@@ -169,6 +173,8 @@ export interface LabView {
   /** How often this run was crashed and resumed. */
   crashes: number;
   resumes: number;
+  /** The agent from which a second tab has taken the run over while it lived; null: there is none. */
+  rival: { state: 'working' | 'fenced' | 'stopped'; step: number } | null;
 }
 
 export interface MemoryView {
@@ -502,4 +508,27 @@ export interface Checkpoint {
     decision: 'approved' | 'denied' | 'expired';
     approver: string;
   }[];
+}
+
+/** What a herd of agents did to the service that they all need (`herd()` of the study module gives it as JSON text). */
+export interface HerdView {
+  agents: number;
+  /** The tool that they all need. */
+  tool: string;
+  /** How many of its calls are served in each second. */
+  capacity_per_s: number;
+  /** Until when, from the start, every call gets a 503. */
+  down_until_s: number;
+  /** How long each of the buckets is. */
+  span_s: number;
+  /** From the start on: requests that came in this span, and how many of them were served. */
+  buckets: { requests: number; served: number }[];
+  /** All requests together. */
+  requests: number;
+  /** The most repeated requests that came in one millisecond. */
+  most_at_once: number;
+  /** Agents that were served at all. */
+  served_agents: number;
+  /** When the last of them was; null: none was. */
+  last_served_s: number | null;
 }

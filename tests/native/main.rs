@@ -6,6 +6,7 @@ mod explore;
 mod faults;
 mod golden;
 mod long_runs;
+mod mechanisms;
 mod otel;
 mod protocol;
 mod purity;

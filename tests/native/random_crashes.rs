@@ -3,13 +3,12 @@
 use crashlab::agent::identity::mix;
 use crashlab::agent::state::Status;
 use crashlab::lab::faults::FaultKind;
-use crashlab::lab::invariants::{Breach, INVARIANTS, Kind};
+use crashlab::lab::invariants::{INVARIANTS, Kind};
 use crashlab::lab::scenario::{Scenario, When};
 use crashlab::lab::session::{Session, Setup, Tick};
-use crashlab::log::record::{Record, RecordBody};
 use std::sync::Arc;
 
-use crate::support::{TextStore, books, scenario, tally};
+use crate::support::{TextStore, assert_counts_its_spending, books, scenario, tally};
 
 /// SplitMix64.
 struct Lots(u64);
@@ -40,17 +39,8 @@ fn fault(lots: &mut Lots) -> FaultKind {
     }
 }
 
-/// A refund of which nobody knows whether it happened, after all attempts, cannot be told: the model knows no number.
-fn is_excused(session: &Session, breach: &Breach) -> bool {
-    let is_in_doubt = |record: &Arc<Record>| match &record.body {
-        RecordBody::ToolResult { tool, result, .. } => **tool == *"issue_refund" && result["in_doubt"] == true,
-        _ => false,
-    };
-    breach.id == "told_the_truth" && session.log().iter().any(is_in_doubt)
-}
-
 /// One schedule: what was done to the run, and how it ended.
-fn run(scenario: &Arc<Scenario>, seed: u64) -> (Status, usize, bool) {
+fn run(scenario: &Arc<Scenario>, seed: u64) -> (Status, usize) {
     let mut lots = Lots(seed << 20);
     let (crash_every, fault_every) = (20 + lots.below(60), 4 + lots.below(30));
     let failing = (0..lots.below(4)).map(|_| lots.below(80) as usize).collect();
@@ -70,8 +60,10 @@ fn run(scenario: &Arc<Scenario>, seed: u64) -> (Status, usize, bool) {
             session.inject(kind);
         }
         let tick = session.tick(&mut store);
-        let broken: Vec<_> = session.breaches().iter().filter(|breach| !is_excused(&session, breach)).collect();
-        assert!(broken.is_empty(), "seed {seed}: {broken:?}\n{}", schedule.join("\n"));
+        assert_eq!(session.breaches(), [], "seed {seed}: {}", schedule.join("\n"));
+        if let Some(agent) = session.agent() {
+            assert_counts_its_spending(agent, session.world(), &format!("seed {seed}: {}", schedule.join("\n")));
+        }
         match tick {
             Tick::Crashed { .. } => {
                 session.resume(&mut store).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{schedule:?}"))
@@ -84,7 +76,7 @@ fn run(scenario: &Arc<Scenario>, seed: u64) -> (Status, usize, bool) {
                 }
                 let books = books(session.world());
                 assert_eq!(books.mails + books.hand_overs, 1, "seed {seed}");
-                return (status, books.refunds, !session.breaches().is_empty());
+                return (status, books.refunds);
             }
             Tick::Happened { .. } | Tick::Answered | Tick::WaitingForPerson { .. } | Tick::Fenced => {}
         }
@@ -98,8 +90,8 @@ fn three_hundred_random_schedules_keep_every_invariant_and_end() {
     let first_seed = 1;
     println!("seeds {first_seed} to {}", first_seed + 299);
     let ends = tally((first_seed..first_seed + 300).map(|seed| run(&scenario, seed)));
-    println!("status, refunds, told of one that is in doubt: {ends:?}");
+    println!("status, refunds: {ends:?}");
     // They are not all alike, and a refund does happen.
-    assert!(ends.keys().any(|(status, refunds, _)| *status == Status::Done && *refunds == 1), "{ends:?}");
-    assert!(ends.keys().any(|(_, refunds, _)| *refunds == 0), "{ends:?}");
+    assert!(ends.keys().any(|(status, refunds)| *status == Status::Done && *refunds == 1), "{ends:?}");
+    assert!(ends.keys().any(|(_, refunds)| *refunds == 0), "{ends:?}");
 }

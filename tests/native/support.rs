@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crashlab::agent::Agent;
 use crashlab::agent::config::Config;
 use crashlab::agent::protocol::{Answer, Completion, Decision, Effect, EffectKind, Event, Failure, FailureCode, ToolCall};
+use crashlab::agent::run::{ModelStage, Turn};
 use crashlab::agent::state::Status;
 use crashlab::lab::invariants::{Breach, Evidence, breaches};
 use crashlab::lab::ledger::Entry;
@@ -232,9 +233,21 @@ pub fn model_calls(world: &World) -> usize {
     world.rows().iter().filter(|row| matches!(row.entry, Entry::ModelCall { .. })).count()
 }
 
-/// Fails if an invariant broke at any time of the run.
+/// Fails if an invariant broke at any time of the run, or if the agent believes that it has spent less than it has.
 pub fn assert_unbroken(session: &Session, place: &str) {
     assert!(session.breaches().is_empty(), "{place}: {:?}", session.breaches());
+    if let Some(agent) = session.agent() {
+        assert_counts_its_spending(agent, session.world(), place);
+    }
+}
+
+/// Fails if the provider's meter is above what the agent has counted, with the projection of a call that is out.
+pub fn assert_counts_its_spending(agent: &Agent, world: &World, place: &str) {
+    let (run, billed) = (agent.run(), world.meter().3);
+    let is_out = matches!(&run.turn, Turn::Model(turn) if turn.stage == ModelStage::InFlight);
+    let open = if is_out { run.projection(agent.config()).cost } else { Default::default() };
+    let counted = run.state.cost.plus(open);
+    assert!(counted >= billed, "{place}: the agent has counted {} USD of {}", counted.usd(), billed.usd());
 }
 
 // --- Storage as text, with what can go wrong there -----------------------------------------------------------------------------
@@ -385,13 +398,8 @@ impl Site {
 
     /// The `Always` invariants that do not hold now.
     pub fn breaches(&self, tab: &Tab) -> Vec<Breach> {
-        breaches(&Evidence {
-            scenario: &self.scenario,
-            config: &self.config,
-            world: &self.world,
-            log: self.store.records(),
-            run: Some(tab.agent.run()),
-        })
+        assert_counts_its_spending(&tab.agent, &self.world, "at the end");
+        breaches(&Evidence { scenario: &self.scenario, config: &self.config, world: &self.world, log: self.store.records() })
     }
 }
 

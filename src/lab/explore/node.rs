@@ -22,10 +22,11 @@ use crate::agent::protocol::{Answer, EffectKind};
 use crate::agent::run::{History, ModelStage, Projection, Run, Turn};
 use crate::agent::state::{AgentState, Message};
 use crate::lab::faults::{FaultKind, FaultTarget};
-use crate::lab::invariants::{INVARIANTS, Kind};
+use crate::lab::invariants::{INVARIANTS, Kind, failing_calls};
 use crate::lab::ledger::{Entry, Row};
 use crate::lab::mechanisms::Mechanism;
 use crate::lab::scenario::When;
+use crate::lab::seat::Seat;
 use crate::lab::session::Session;
 use crate::lab::world::is_counted;
 use crate::log::record::{InDoubt, Record, RecordBody};
@@ -55,7 +56,7 @@ pub struct Scope {
     pub money: bool,
     /// The active time.
     pub time: bool,
-    /// The absolute time, as a fault of the scenario names a date.
+    /// The absolute time, as a fault of the scenario names a date or a service is as busy as a herd makes it.
     pub clock: bool,
     /// Snapshot and log, always.
     pub log: bool,
@@ -66,13 +67,15 @@ pub struct Scope {
 impl Scope {
     /// The smallest scope that may do. `is_plain`: neither store nor agent is tampered with.
     pub fn smallest(session: &Session, is_plain: bool) -> Scope {
-        let mechanisms = session.mechanisms();
+        let (mechanisms, scenario) = (session.mechanisms(), session.scenario());
+        // A second agent writes to the log what the first one does not know.
+        let is_plain = is_plain && scenario.rival.is_none();
         let has = |all: &[Mechanism]| all.iter().all(|mechanism| mechanisms.has(*mechanism));
         let keeps_counters = has(&[Mechanism::Journal, Mechanism::Checkpoints, Mechanism::SavedGuards]) && is_plain;
         Scope {
             money: !keeps_counters,
             time: !is_plain,
-            clock: session.scenario().faults.iter().any(|fault| names_a_date(&fault.kind)),
+            clock: scenario.herd.is_some() || scenario.faults.iter().any(|fault| names_a_date(&fault.kind)),
             log: !(keeps_counters && mechanisms.has(Mechanism::DurableApprovals)),
             everything: !INVARIANTS.iter().all(|invariant| reads_of(invariant.id).is_some()),
         }
@@ -105,6 +108,10 @@ enum Reads {
     Spending,
     /// A row and the record before it, when the row is new. What has been judged once stays as it is.
     NewRows,
+    /// The calls that are failing, of which a print tells.
+    Failing,
+    /// The answers and results that the log tells, and the time. The agent's state tells of both, where a resume would rebuild it.
+    Log,
 }
 
 /// `None`: an invariant that this search does not know, so nothing is left out and it is judged after every choice.
@@ -113,6 +120,8 @@ fn reads_of(id: &str) -> Option<Reads> {
         "refunded_once" | "refund_within_charge" | "approved_exactly" | "asked_once" | "told_the_truth" => Some(Reads::Books),
         "within_budget" | "spend_recorded" => Some(Reads::Spending),
         "traced" => Some(Reads::NewRows),
+        "blips_hidden" => Some(Reads::Failing),
+        "step_paid_once" | "no_circles" | "no_lockstep" => Some(Reads::Log),
         "ends" | "refund_happens" => Some(Reads::Books),
         _ => None,
     }
@@ -138,6 +147,10 @@ struct Memo {
     records: usize,
     /// The rows that matter, hashed in order.
     books: Print,
+    /// The calls that are failing, hashed.
+    failing: Print,
+    /// The model's answers and the tools' results, hashed in the order of the log.
+    told: Print,
     /// The place of the first question among the rows.
     first_question: Option<usize>,
     /// How often each of the scenario's faults on tools has been within reach.
@@ -170,6 +183,8 @@ impl<S: SearchStore> Node<S> {
             rows: 0,
             records: 0,
             books: Print::default(),
+            failing: Print::default(),
+            told: Print::default(),
             first_question: None,
             hits: vec![0; session.scenario().faults.len()],
             model_calls: 0,
@@ -233,30 +248,37 @@ impl<S: SearchStore> Node<S> {
         if session.log().len() < memo.records || !self.store.is_faithful() {
             // Another log than the one that was read.
             memo.history = History::default();
+            memo.told = Print::default();
             (memo.records, memo.settled) = (0, 0);
         }
+        let had_records = memo.records;
         for record in &session.log()[memo.records..] {
             memo.take_record(record, session);
         }
         memo.records = session.log().len();
-        self.judge(had_rows);
+        let (has_new_rows, has_new_records) = (memo.rows != had_rows, memo.records != had_records);
+        if has_new_rows {
+            memo.failing = Print::default();
+            failing_calls(&session.evidence()).hash(&mut memo.failing);
+        }
+        self.judge(has_new_rows, has_new_records);
     }
 
-    fn judge(&mut self, had_rows: usize) {
-        let has_new_rows = self.memo.rows != had_rows;
+    fn judge(&mut self, has_new_rows: bool, has_new_records: bool) {
         let spending = self.session.agent().map(|agent| (agent.run().state.clone(), is_model_out(agent.run())));
         let is_same = match (&spending, &self.memo.judged_spending) {
             (Some((state, out)), Some((judged, was_out))) => Arc::ptr_eq(state, judged) && out == was_out,
             (None, None) => true,
             _ => false,
         };
-        let spends = has_new_rows || !is_same;
+        let spends = has_new_rows || has_new_records || !is_same;
         self.memo.judged_spending = spending;
-        if !has_new_rows && !spends && !self.memo.scope.everything {
+        if !spends && !self.memo.scope.everything {
             return;
         }
         self.session.judge_those(|place| match reads_of(INVARIANTS[place].id) {
-            Some(Reads::Books | Reads::NewRows) => has_new_rows,
+            Some(Reads::Books | Reads::NewRows | Reads::Failing) => has_new_rows,
+            Some(Reads::Log) => has_new_records,
             Some(Reads::Spending) => spends,
             None => true,
         });
@@ -311,6 +333,7 @@ impl<S: SearchStore> Node<S> {
         (self.left, memo.broken, memo.is_stuck, session.is_fenced(), session.status()).hash(&mut out);
         (&session.progress().spots_met, session.progress().crashes).hash(&mut out);
         memo.print_books(session, now_ms, &mut out);
+        memo.failing.number().hash(&mut out);
         memo.history.hash_future(now_ms, &mut out);
         if let Some((effect, when)) = session.in_flight() {
             when.hash(&mut out);
@@ -319,6 +342,9 @@ impl<S: SearchStore> Node<S> {
         if let Some(reply) = session.reply() {
             reply.takes_ms.hash(&mut out);
             hash_answer(&reply.answer, &mut out);
+        }
+        if let Some(rival) = session.rival() {
+            print_rival(rival, now_ms, &mut out);
         }
         if let Some(agent) = session.agent() {
             agent.hash_future(now_ms, &mut out);
@@ -339,6 +365,9 @@ impl<S: SearchStore> Node<S> {
         }
         if scope.clock {
             now_ms.hash(&mut out);
+        }
+        if scope.log {
+            memo.told.number().hash(&mut out);
         }
         if scope.log || memo.is_ahead || session.agent().is_none() {
             self.print_storage(&mut out);
@@ -399,6 +428,26 @@ impl<S: SearchStore> Node<S> {
         if self.session.agent().is_none() {
             wait.hash(out);
         }
+    }
+}
+
+/// An agent that goes on beside the session's own, with all that it knows.
+fn print_rival(rival: &Seat, now_ms: u64, out: &mut Print) {
+    rival.state().hash(out);
+    if let Some((effect, when)) = rival.in_flight() {
+        when.hash(out);
+        hash_effect(&effect.kind, now_ms, out);
+    }
+    if let Some((reply, due_ms)) = rival.reply() {
+        due_ms.saturating_sub(now_ms).hash(out);
+        hash_answer(&reply.answer, out);
+    }
+    if let Some(agent) = rival.agent() {
+        agent.hash_future(now_ms, out);
+        let state = &agent.run().state;
+        let print = print_state(state);
+        (print.number(), print_messages(None, &state.messages).number()).hash(out);
+        (state.cost, state.input_tokens, state.output_tokens, agent.run().history.active_ms).hash(out);
     }
 }
 
@@ -528,6 +577,14 @@ impl Memo {
             self.counters.cost = self.counters.cost.saturating_add(cost);
             self.counters.tokens = self.counters.tokens.saturating_add(tokens);
         };
+        match &record.body {
+            RecordBody::LlmCall(_) => record.step.hash(&mut self.told),
+            RecordBody::ToolResult { tool, ok, result, .. } => {
+                (record.step, tool, ok).hash(&mut self.told);
+                hash_value(result, &mut self.told);
+            }
+            _ => {}
+        }
         match &record.body {
             RecordBody::LlmRequest { .. } => {
                 self.open_projection = session.agent().map(|agent| agent.run().projection(session.config()));

@@ -20,6 +20,7 @@ use crate::agent::run::Run;
 use crate::lab::invariants::{Evidence, INVARIANTS, Kind};
 use crate::lab::ledger::Row;
 use crate::lab::mechanisms::Mechanism;
+use crate::lab::seat::SeatState;
 use crate::lab::session::Session;
 use crate::lab::world::World;
 use crate::log::record::{Record, RecordBody};
@@ -49,6 +50,13 @@ pub struct LabView {
     invariants: Vec<InvariantView>,
     crashes: u32,
     resumes: u32,
+    rival: Option<RivalView>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct RivalView {
+    state: &'static str,
+    step: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -141,7 +149,7 @@ fn assemble(session: &Session, moment: &Moment, storage: storage::StorageView, k
         RecordBody::Stop { status, .. } => Some(*status),
         _ => None,
     });
-    let status = if is_now { session.status().or(status.filter(|_| world.is_closed())) } else { status };
+    let status = if is_now { session.status() } else { status };
     let phase = match (status, run) {
         (Some(_), _) => "stopped",
         _ if is_now && session.is_fenced() => "fenced",
@@ -171,7 +179,18 @@ fn assemble(session: &Session, moment: &Moment, storage: storage::StorageView, k
         invariants: invariant_views(session, moment, status.is_some()),
         crashes: session.progress().crashes,
         resumes: session.progress().resumes,
+        rival: if is_now { rival_view(session) } else { None },
     }
+}
+
+fn rival_view(session: &Session) -> Option<RivalView> {
+    let rival = session.rival()?;
+    let state = match rival.state() {
+        SeatState::Working => "working",
+        SeatState::Fenced | SeatState::Dead => "fenced",
+        SeatState::Stopped(_) => "stopped",
+    };
+    Some(RivalView { state, step: rival.agent()?.run().state.step })
 }
 
 /// What is going on, in one sentence.
@@ -192,8 +211,8 @@ fn sentence(session: &Session, log: &[Arc<Record>], phase: &str, status: Option<
 }
 
 fn invariant_views(session: &Session, moment: &Moment, is_over: bool) -> Vec<InvariantView> {
-    let &Moment { log, world, run, .. } = moment;
-    let evidence = Evidence { scenario: session.scenario(), config: session.config(), world, log, run };
+    let &Moment { log, world, .. } = moment;
+    let evidence = Evidence { scenario: session.scenario(), config: session.config(), world, log };
     let mut views = Vec::new();
     for invariant in &INVARIANTS {
         let breach = session.breach(invariant.id).filter(|breach| breach.record.is_none_or(|record| record < log.len()));

@@ -304,7 +304,9 @@ fn f06_an_edited_script_is_a_named_divergence_and_not_silently_continued() {
         session.crash(&mut store);
         let edited = scripted(&[], |document| {
             *document = crate::support::document("double-charge");
-            document["script"][5]["calls"][0]["args"]["amount"] = json!(2880);
+            let mut turns = document["script"].as_array_mut().unwrap().iter_mut();
+            let refund = turns.find(|turn| turn["calls"][0]["tool"] == "issue_refund").unwrap();
+            refund["calls"][0]["args"]["amount"] = json!(2880);
         });
         let rows = session.world().rows().to_vec();
         let mut other = Session::reopen(Setup::of(&edited), rows.clone(), Progress::default(), &store);

@@ -1,0 +1,83 @@
+//! One agent and where its driver stands. A session has one seat, and a second one while an agent lives on from which the run was taken.
+
+use super::scenario::When;
+use super::world::Reply;
+use crate::agent::Agent;
+use crate::agent::protocol::Effect;
+use crate::agent::state::Status;
+
+/// An agent, what it may write as, and where its driver stands.
+#[derive(Clone, Debug)]
+pub struct Seat {
+    pub(super) agent: Option<Agent>,
+    pub(super) epoch: u32,
+    pub(super) stage: Stage,
+    /// The newest record that this agent wrote or was made from: what it does outside is caused by it.
+    pub(super) cause: Option<u64>,
+}
+
+/// Where a driver stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Stage {
+    /// There is no agent.
+    Dead,
+    /// The agent has not been asked for its first effect.
+    Fresh,
+    /// The agent wants this, and it has not happened.
+    Issued(Effect),
+    /// A person has the question.
+    Asked(Effect),
+    /// It has happened, and the answer arrives at this time.
+    Happened { effect: Effect, reply: Reply, due_ms: u64 },
+    /// The run is over.
+    Stopped(Status),
+    /// Another writer owns the run.
+    Fenced,
+}
+
+/// How it stands with an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SeatState {
+    /// It goes on.
+    Working,
+    /// It is dead.
+    Dead,
+    /// Storage has refused it, as another writer owns the run.
+    Fenced,
+    /// It has come to an end.
+    Stopped(Status),
+}
+
+impl Seat {
+    /// How it stands with the agent.
+    pub fn state(&self) -> SeatState {
+        match &self.stage {
+            Stage::Fresh | Stage::Issued(_) | Stage::Asked(_) | Stage::Happened { .. } => SeatState::Working,
+            Stage::Dead => SeatState::Dead,
+            Stage::Fenced => SeatState::Fenced,
+            Stage::Stopped(status) => SeatState::Stopped(*status),
+        }
+    }
+
+    /// The agent, unless it is dead.
+    pub fn agent(&self) -> Option<&Agent> {
+        self.agent.as_ref()
+    }
+
+    /// The effect that is out, and whether it has happened.
+    pub fn in_flight(&self) -> Option<(&Effect, When)> {
+        match &self.stage {
+            Stage::Issued(effect) => Some((effect, When::Before)),
+            Stage::Asked(effect) | Stage::Happened { effect, .. } => Some((effect, When::After)),
+            Stage::Dead | Stage::Fresh | Stage::Stopped(_) | Stage::Fenced => None,
+        }
+    }
+
+    /// The answer that is under way to the agent, and when it arrives.
+    pub fn reply(&self) -> Option<(&Reply, u64)> {
+        match &self.stage {
+            Stage::Happened { reply, due_ms, .. } => Some((reply, *due_ms)),
+            Stage::Dead | Stage::Fresh | Stage::Issued(_) | Stage::Asked(_) | Stage::Stopped(_) | Stage::Fenced => None,
+        }
+    }
+}
