@@ -93,6 +93,9 @@ fn read_turn(from: &Fields, tools: &[ToolSpec]) -> Turn {
 
 fn read_call(from: &Fields) -> ScriptedCall {
     from.only(&["id", "tool", "args", "raw"]);
+    if from.maybe("raw").is_none() && from.keys().all(|key| key != "args") {
+        from.note(ReadError::new(&from.path("args"), "missing, expected `args`, or `raw` instead"));
+    }
     ScriptedCall {
         id: from.optional("id", Fields::text).map(str::to_string),
         tool: from.filled("tool").to_string(),
@@ -130,7 +133,7 @@ fn read_condition(from: &Fields, tools: &[ToolSpec]) -> Condition {
     Condition::After {
         tool: tool.map(str::to_string),
         outcome,
-        nth: from.optional("nth", Fields::small_count),
+        nth: from.optional("nth", Fields::ordinal),
         replan: from.optional("replan", Fields::boolean),
         contains: from.optional("contains", Fields::text).map(str::to_string),
     }

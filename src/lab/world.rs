@@ -51,7 +51,7 @@ impl WorldData {
             for charge in invoice.objects("charges") {
                 charges.add(&charge, "charge_id");
                 charge.text("currency");
-                let amount = decimal(charge.value("amount")).filter(|amount| amount.has_at_most_places(2));
+                let amount = charge.maybe("amount").and_then(decimal).filter(|amount| amount.has_at_most_places(2));
                 if amount.and_then(|amount| amount.scaled(2)).is_none() {
                     charge.note_wrong("amount", "an amount with at most 2 decimals");
                 }
