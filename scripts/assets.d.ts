@@ -26,3 +26,6 @@ declare module '*.svg' {
   const dataUrl: string;
   export default dataUrl;
 }
+
+/** A stylesheet that takes effect when the script that imports it runs. */
+declare module 'sheet:*';

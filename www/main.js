@@ -6,47 +6,47 @@ import { Reader, sentence } from './reader.js';
 import './ui/tokens.css';
 import './ui/pieces.css';
 import './ui/frame.css';
-import { approval } from './ui/approval.js';
 import { controls } from './ui/controls.js';
-import { detail } from './ui/detail.js';
-import { help } from './ui/help.js';
 import { invariants } from './ui/invariants.js';
 import { keepQuiet } from './ui/mark.js';
 import { mechanisms } from './ui/mechanisms.js';
 import { memory } from './ui/memory.js';
 import { notices } from './ui/notices.js';
-import { saved } from './ui/saved.js';
 import { scenario } from './ui/scenario.js';
-import { stand } from './ui/stand.js';
+import { ready } from './ui/ready.js';
 import { status } from './ui/status.js';
 import { storage } from './ui/storage.js';
 import { tabs } from './ui/tabs.js';
-import { createTimeline } from './ui/timeline.js';
 import { brand, tools } from './ui/topbar.js';
-import { createTrace } from './ui/trace.js';
-import { ledgerRows, world, worldRecords } from './ui/world.js';
+import { world } from './ui/world.js';
 
 const root = /** @type {HTMLElement} */ (document.getElementById('app'));
 const reader = new Reader(draw);
 const { engine } = reader;
-const trace = createTrace(draw);
-const timeline = createTimeline();
+/** What reads a run; null until there is a run to read. @type {ReturnType<typeof furnish> | null} */
+let viewer = null;
+/** @type {Promise<void> | null} */
+let loading = null;
 let drawn = { moment: '', records: 0, follows: 0 };
 
 try {
   await reader.open();
   listen({
-    ' ': () => reader.toggle(),
-    s: () => reader.step(),
+    ' ': () => withViewer(() => reader.toggle()),
+    s: () => withViewer(() => reader.step()),
     x: () => reader.crash(),
     r: () => reader.resume(),
     a: () => reader.answer('approved'),
     d: () => reader.answer('denied'),
-    '?': () => reader.show({ helpOpen: true }),
-    ArrowUp: () => reader.move(-1),
-    ArrowDown: () => reader.move(1),
+    '?': () => withViewer(() => reader.show({ helpOpen: true })),
+    '/': () => viewer?.trace.search(),
+    ArrowUp: () => reader.move(-1, neighbour),
+    ArrowDown: () => reader.move(1, neighbour),
     Escape: () => reader.now(),
   });
+  // Whoever moves wants something, and the viewer is there before they have pressed.
+  for (const sign of ['pointermove', 'pointerdown', 'keydown'])
+    addEventListener(sign, () => withViewer(() => {}), { once: true, passive: true });
   document.documentElement.dataset.ready = 'true';
   performance.mark('usable');
 } catch (error) {
@@ -55,15 +55,46 @@ try {
   render(html`<p class="loading" role="alert">${text}</p>`, root);
 }
 
+/** @param {typeof import('./viewer/index.js')} parts */
+function furnish(parts) {
+  const trace = parts.createTrace(draw);
+  return { ...parts, trace, timeline: parts.createTimeline(draw) };
+}
+
+/**
+ * Does something for which the viewer has to be there.
+ * @param {() => void} action
+ */
+function withViewer(action) {
+  if (viewer) return action();
+  loading ??= import('./viewer/index.js').then(
+    (parts) => {
+      viewer = furnish(parts);
+      draw();
+    },
+    (error) => {
+      loading = null;
+      reader.complain(`A part of the page could not be loaded. ${sentence(error)}`);
+    },
+  );
+  void loading.then(action);
+}
+
+/** @param {number} from @param {number} by */
+function neighbour(from, by) {
+  return viewer ? viewer.trace.lens.nextListed(engine.records, from, by) : from + by;
+}
+
 function draw() {
   if (!engine.view) return;
   if (root.firstElementChild?.matches('.loading')) root.replaceChildren();
   keepQuiet(jumps());
-  if (drawn.follows !== reader.follows) trace.follow();
+  if (drawn.follows !== reader.follows) viewer?.trace.follow();
   drawn = { moment: moment(), records: engine.records.length, follows: reader.follows };
   render([top(), columns(reader.past ?? engine.view, engine.view), overlays()], root);
-  trace.settle(reader.selected);
-  timeline.settle(engine.records.length, reader.selected);
+  viewer?.trace.settle(reader.selected);
+  viewer?.timeline.settle(engine.records, reader.selected);
+  if (!engine.prepared || reader.offers.length > 0) withViewer(() => {});
 }
 
 function moment() {
@@ -86,7 +117,7 @@ function top() {
     onScenario: (/** @type {string} */ id) => reader.chooseScenario(id),
     onShare: () => reader.share(),
     onExport: (/** @type {'trace' | 'checkpoint'} */ what) => reader.exportFile(what),
-    onHelp: () => reader.show({ helpOpen: true }),
+    onHelp: () => withViewer(() => reader.show({ helpOpen: true })),
   };
   return html`<header class="top">
       ${brand(props)}
@@ -94,23 +125,34 @@ function top() {
         ...run(),
         speed: engine.speed,
         speeds: SPEEDS.map(({ name }) => name),
-        gaps: reader.gaps,
-        gapFilter: reader.gapFilter,
-        lasting: engine.lasting,
-        onToggle: () => reader.toggle(),
-        onStep: () => reader.step(),
+        crashMenu: (crashable) => crashMenu(crashable),
+        onToggle: () => withViewer(() => reader.toggle()),
+        onStep: () => withViewer(() => reader.step()),
         onCrash: () => reader.crash(),
-        onRealCrash: () => reader.crashForReal(),
         onResume: () => reader.resume(),
         onReset: () => reader.reset(),
         onSpeed: (speed) => reader.setSpeed(speed),
         onGaps: () => reader.openGaps(),
-        onGapFilter: (gapFilter) => reader.show({ gapFilter }),
-        onArm: (gap) => reader.arm(gap),
       })}
       ${tools(props)}
     </header>
     ${tabs(reader.tab, { asked: reader.question !== null, onTab: (tab) => reader.show({ tab }) })}`;
+}
+
+/** @param {boolean} crashable */
+function crashMenu(crashable) {
+  return viewer?.crashMenu(
+    {
+      view: engine.view,
+      gaps: reader.gaps,
+      gapFilter: reader.gapFilter,
+      lasting: engine.lasting,
+      onRealCrash: () => reader.crashForReal(),
+      onGapFilter: (gapFilter) => reader.show({ gapFilter }),
+      onArm: (gap) => reader.arm(gap),
+    },
+    crashable,
+  );
 }
 
 /** What several components have to know about the present. */
@@ -149,33 +191,39 @@ function columns(shown, present) {
  */
 function work(shown, present) {
   const { armed } = present;
+  const line = status({
+    ...run(),
+    looking: reader.selected,
+    announcement: reader.announcement,
+    armed: armed && (reader.armed ?? `${armed.when} effect ${armed.index}`),
+    onNow: () => reader.now(),
+    onDisarm: () => reader.arm(null),
+  });
+  const offers = viewer?.saved({
+    offers: reader.offers,
+    onResume: (run_id) => reader.takeUp(run_id),
+    onLook: (run_id) => reader.look(run_id),
+    onForget: (run_id) => reader.forget(run_id),
+  });
+  if (!viewer || engine.prepared) return [offers, line, engine.prepared ? ready(present) : nothing];
   const onSelect = (/** @type {number} */ record) => reader.select(record);
   return [
-    saved({
-      offers: reader.offers,
-      onResume: (run_id) => reader.takeUp(run_id),
-      onLook: (run_id) => reader.look(run_id),
-      onForget: (run_id) => reader.forget(run_id),
-    }),
-    status({
-      ...run(),
-      looking: reader.selected,
-      announcement: reader.announcement,
-      armed: armed && (reader.armed ?? `${armed.when} effect ${armed.index}`),
-      onNow: () => reader.now(),
-      onDisarm: () => reader.arm(null),
-    }),
-    timeline.render({
+    offers,
+    line,
+    viewer.timeline.render({
       records: engine.records,
       selected: reader.selected,
-      worldly: worldRecords(present.world),
-      inFlight: engine.prepared ? null : present.in_flight,
+      worldly: viewer.worldRecords(present.world),
+      inFlight: present.in_flight,
+      range: viewer.trace.lens.range,
       onSelect,
+      onNow: () => reader.now(),
+      onBrush: viewer.trace.brush,
     }),
-    trace.render({
+    viewer.trace.render({
       records: engine.records,
       selected: reader.selected,
-      stand: stand({
+      stand: viewer.stand({
         ...run(),
         found: reader.found,
         question: question(),
@@ -185,11 +233,13 @@ function work(shown, present) {
       }),
       onSelect,
     }),
-    detail({
+    viewer.detail({
       detail: reader.detail,
       newest: reader.selected === null,
       side: reader.side,
-      ledger: ledgerRows(shown.world).filter(({ seq }) => reader.detail?.ledger.includes(seq)),
+      ledger: viewer
+        .ledgerRows(shown.world)
+        .filter(({ seq }) => reader.detail?.ledger.includes(seq)),
       onSide: (side) => reader.show({ side }),
       onClose: () => reader.now(),
     }),
@@ -198,9 +248,9 @@ function work(shown, present) {
 
 function question() {
   const asked = reader.question;
-  if (!asked) return nothing;
+  if (!asked || !viewer) return nothing;
   const form = reader.formFor(asked.approval_key);
-  return approval({
+  return viewer.approval({
     question: asked,
     approver: form.approver,
     note: form.note,
@@ -247,6 +297,6 @@ function places(shown) {
 function overlays() {
   return [
     notices(reader.notices, (id) => reader.dismiss(id)),
-    help(reader.helpOpen, () => reader.show({ helpOpen: false })),
+    viewer?.help(reader.helpOpen, () => reader.show({ helpOpen: false })),
   ];
 }

@@ -312,12 +312,15 @@ export class Reader {
     this.#draw();
   }
 
-  /** @param {number} by */
-  move(by) {
+  /**
+   * @param {number} by
+   * @param {(from: number, by: number) => number} neighbour  The next record of those that are listed.
+   */
+  move(by, neighbour) {
     const last = this.engine.records.length - 1;
     if (last < 0) return;
     const from = this.selected ?? (by < 0 ? last + 1 : last);
-    this.select(Math.min(Math.max(from + by, 0), last));
+    this.select(Math.min(Math.max(neighbour(from, by), 0), last));
   }
 
   now() {

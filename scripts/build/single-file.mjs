@@ -5,6 +5,7 @@ import { appendToHead, withoutTags } from './html.mjs';
 import { localUrls } from './local-urls.mjs';
 import { shared } from './options.mjs';
 import { scenarioCatalogue } from './scenarios.mjs';
+import { sheets } from './sheets.mjs';
 
 /**
  * The page as one HTML file that works from disk without a network. The wasm is a data URL and the worker a blob, because a page
@@ -34,7 +35,7 @@ export async function singleFile(esbuild, html, references) {
   };
   const bundled = references.filter(({ path }) => /\.(m?js|css)$/.test(path));
   const entryPoints = bundled.map(({ path }) => path);
-  const plugins = [scenarioCatalogue(), localUrls(replace)];
+  const plugins = [scenarioCatalogue(), sheets(esbuild), localUrls(replace)];
   const { outputFiles } = await esbuild.build({ ...options, entryPoints, plugins });
   const textOf = (extension) =>
     outputFiles

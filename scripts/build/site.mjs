@@ -6,6 +6,7 @@ import { fillIn } from './html.mjs';
 import { localUrls } from './local-urls.mjs';
 import { shared } from './options.mjs';
 import { scenarioCatalogue } from './scenarios.mjs';
+import { sheets } from './sheets.mjs';
 
 const options = {
   ...shared,
@@ -39,7 +40,11 @@ export function siteOptions(esbuild, entryPoints, emitted, watched) {
       return url(await emitAsset(emitted, path));
     },
   };
-  return { ...options, entryPoints, plugins: [scenarioCatalogue(), localUrls(replace, watched)] };
+  return {
+    ...options,
+    entryPoints,
+    plugins: [scenarioCatalogue(), sheets(esbuild), localUrls(replace, watched)],
+  };
 }
 
 function url(name) {

@@ -1,7 +1,7 @@
 /** Drives the run: run and pause, one step, speed, crash (now, for real, or armed), resume, reset. */
-import { html, nothing } from 'lit/html.js';
-import { glyph, homeOfPlace } from './glyph.js';
-import { closeMenu, menu } from './menu.js';
+import { html } from 'lit/html.js';
+import { glyph } from './glyph.js';
+import { menu } from './menu.js';
 import './controls.css';
 
 /**
@@ -12,19 +12,14 @@ import './controls.css';
  * @property {boolean} taken
  * @property {number} speed
  * @property {string[]} speeds
- * @property {import('../pkg/crashlab.js').Gap[] | null} gaps  Null: the menu is closed.
- * @property {string} gapFilter
- * @property {boolean} lasting  The run survives a reload.
+ * @property {(crashable: boolean) => unknown} crashMenu  What is in the menu of crashes.
  * @property {() => void} onToggle
  * @property {() => void} onStep
  * @property {() => void} onCrash
- * @property {() => void} onRealCrash
  * @property {() => void} onResume
  * @property {() => void} onReset
  * @property {(speed: number) => void} onSpeed
  * @property {() => void} onGaps
- * @property {(text: string) => void} onGapFilter
- * @property {(gap: import('../pkg/crashlab.js').Gap | null) => void} onArm
  */
 
 /** @param {Controls} props */
@@ -89,7 +84,7 @@ export function controls(props) {
       </button>
     </span>
     <div id="crash-menu" class="menu crash-menu" popover ${menu('crash-menu', props.onGaps)}>
-      ${crashMenu(props, crashable)}
+      ${props.crashMenu(crashable)}
     </div>
     <button
       class="button resume ${phase === 'crashed' ? 'primary' : ''}"
@@ -109,82 +104,4 @@ export function controls(props) {
       ${glyph('reset')}<span>Reset</span>
     </button>
   </div>`;
-}
-
-/**
- * @param {Controls} props
- * @param {boolean} crashable
- */
-function crashMenu(props, crashable) {
-  const armed = props.view?.armed ?? null;
-  const wanted = props.gapFilter.toLowerCase();
-  const found = (props.gaps ?? []).filter((gap) => gap.label.toLowerCase().includes(wanted));
-  return html`
-    <button
-      class="menu-item"
-      ?disabled=${!crashable || !props.lasting}
-      @click=${() => {
-        closeMenu('crash-menu');
-        props.onRealCrash();
-      }}
-    >
-      <strong>Crash for real</strong>
-      <small
-        >${props.lasting ? 'Reloads this page in the middle of the run.' : 'Needs a browser that keeps runs.'}</small
-      >
-    </button>
-    ${
-      armed
-        ? html`<button class="menu-item" @click=${() => props.onArm(null)}>
-            <strong>Do not crash</strong><small>Takes the armed crash away.</small>
-          </button>`
-        : nothing
-    }
-    <div class="menu-head">
-      <h2 id="crash-when">Crash when…</h2>
-      <input
-        type="search"
-        placeholder="refund, model, checkpoint"
-        aria-label="Find a moment"
-        .value=${props.gapFilter}
-        @input=${(/** @type {Event} */ event) =>
-          props.onGapFilter(/** @type {HTMLInputElement} */ (event.currentTarget).value)}
-      />
-    </div>
-    ${found.length === 0 ? html`<p class="menu-none">No moment of this run has these words.</p>` : nothing}
-    ${bySteps(found).map(
-      ([step, gaps]) =>
-        html`<section aria-label="Step ${step}">
-          <h3>Step ${step}</h3>
-          <ul>
-            ${gaps.map((gap) => {
-              const chosen = armed?.index === gap.index && armed.when === gap.when;
-              return html`<li>
-                <button
-                  class="menu-item gap ${homeOfPlace(gap.place)}"
-                  aria-pressed=${chosen ? 'true' : 'false'}
-                  @click=${() => {
-                    closeMenu('crash-menu');
-                    props.onArm(gap);
-                  }}
-                >
-                  <span class="dot"></span>${gap.label}
-                </button>
-              </li>`;
-            })}
-          </ul>
-        </section>`,
-    )}
-  `;
-}
-
-/**
- * @param {import('../pkg/crashlab.js').Gap[]} gaps
- * @returns {[number, import('../pkg/crashlab.js').Gap[]][]}
- */
-function bySteps(gaps) {
-  /** @type {Map<number, import('../pkg/crashlab.js').Gap[]>} */
-  const steps = new Map();
-  for (const gap of gaps) steps.set(gap.step, [...(steps.get(gap.step) ?? []), gap]);
-  return [...steps];
 }

@@ -1,8 +1,8 @@
 /** The keys, the colours and the words of the trace, over the page. */
 import { html } from 'lit/html.js';
 import { ref } from 'lit/directives/ref.js';
-import { glyph, homeOf } from './glyph.js';
-import './help.css';
+import { glyph, homeOf } from '../ui/glyph.js';
+import 'sheet:./help.css';
 
 const KEYS = [
   ['Space', 'run, pause'],

@@ -1,9 +1,9 @@
 /** One record: its fields as JSON, what it changed in the agent, what it caused in the world. */
 import { html, nothing } from 'lit/html.js';
-import { duration, plural } from './format.js';
-import { glyph, homeOf } from './glyph.js';
-import { json } from './json.js';
-import './detail.css';
+import { duration, plural } from '../ui/format.js';
+import { glyph, homeOf } from '../ui/glyph.js';
+import { json } from '../ui/json.js';
+import 'sheet:./detail.css';
 
 /**
  * @typedef {object} Detail
@@ -18,13 +18,7 @@ import './detail.css';
 /** @param {Detail} props */
 export function detail(props) {
   const { detail, newest, onClose } = props;
-  if (!detail) {
-    return html`<section class="detail empty" aria-label="Record">
-      <p>
-        The newest record will be here. Select another with <kbd>↑</kbd> <kbd>↓</kbd> or a press.
-      </p>
-    </section>`;
-  }
+  if (!detail) return html`<section class="detail" aria-label="Record"></section>`;
   const { record } = detail;
   return html`<section class="detail ${newest ? '' : 'selected'}" aria-label="Record">
     <header class=${homeOf(record.type)}>

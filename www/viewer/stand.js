@@ -1,14 +1,13 @@
-/** Where the run stands, below its last record: what is under way, a question, a dead agent, the end, or what to do first. */
+/** Where the run stands, below its last record: what is under way, a question, a dead agent, or the end. */
 import { html, nothing } from 'lit/html.js';
-import { plural } from './format.js';
-import { glyph, homeOfPlace } from './glyph.js';
-import './stand.css';
+import { plural } from '../ui/format.js';
+import { glyph, homeOfPlace } from '../ui/glyph.js';
+import 'sheet:./stand.css';
 
 /**
  * @typedef {object} Stand
  * @property {import('../pkg/crashlab.js').LabView | null} view  The present, whatever is looked at.
  * @property {boolean} running
- * @property {boolean} prepared
  * @property {boolean} taken
  * @property {boolean} found  The run was found in storage when the page opened.
  * @property {unknown} question  The card of an open question, or nothing.
@@ -19,10 +18,9 @@ import './stand.css';
 
 /** @param {Stand} props */
 export function stand(props) {
-  const { view, prepared, taken, question } = props;
+  const { view, taken, question } = props;
   if (!view) return nothing;
   if (taken || view.phase === 'fenced') return takenOver(props);
-  if (prepared) return ready(view);
   switch (view.phase) {
     case 'crashed':
       return html`${gone(props)}${question}`;
@@ -33,22 +31,6 @@ export function stand(props) {
     case 'running':
       return underWay(props);
   }
-}
-
-/** @param {import('../pkg/crashlab.js').LabView} view */
-function ready(view) {
-  return html`<div class="card ready">
-    <h3>Press Run, and ticket ${view.task_id} is worked on</h3>
-    <p>
-      A support agent reads the ticket, looks things up, and wants to refund money. It has to ask
-      you first.
-    </p>
-    <ul>
-      <li><kbd>Space</kbd> runs and pauses</li>
-      <li><kbd>S</kbd> does one effect at a time</li>
-      <li><kbd>X</kbd> kills the agent, whenever you like; <kbd>R</kbd> brings it back</li>
-    </ul>
-  </div>`;
 }
 
 /** @param {Stand} props */

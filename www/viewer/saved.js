@@ -1,8 +1,8 @@
 /** Unfinished runs that were found in this browser. */
 import { html, nothing } from 'lit/html.js';
-import { ago, plural } from './format.js';
-import { glyph } from './glyph.js';
-import './saved.css';
+import { ago, plural } from '../ui/format.js';
+import { glyph } from '../ui/glyph.js';
+import 'sheet:./saved.css';
 
 /**
  * @typedef {object} Saved

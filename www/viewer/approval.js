@@ -1,8 +1,8 @@
 /** A question to a person: the tool, exactly the arguments, who decides, a note, yes or no. */
 import { html } from 'lit/html.js';
-import { glyph } from './glyph.js';
-import { json } from './json.js';
-import './approval.css';
+import { glyph } from '../ui/glyph.js';
+import { json } from '../ui/json.js';
+import 'sheet:./approval.css';
 
 /**
  * @typedef {object} Approval

@@ -1,0 +1,19 @@
+/** What to do first, where the run will stand. */
+import { html } from 'lit/html.js';
+import './ready.css';
+
+/** @param {import('../pkg/crashlab.js').LabView} view */
+export function ready(view) {
+  return html`<div class="card ready">
+    <h2>Press Run, and ticket ${view.task_id} is worked on</h2>
+    <p>
+      A support agent reads the ticket, looks things up, and wants to refund money. It has to ask
+      you first.
+    </p>
+    <ul>
+      <li><kbd>Space</kbd> runs and pauses</li>
+      <li><kbd>S</kbd> does one effect at a time</li>
+      <li><kbd>X</kbd> kills the agent, whenever you like; <kbd>R</kbd> brings it back</li>
+    </ul>
+  </div>`;
+}

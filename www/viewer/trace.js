@@ -1,0 +1,325 @@
+/**
+ * Every record of the log in its order, as a tree that can be searched and filtered. The list follows the run until the reader
+ * scrolls up or selects a record. Where the run stands is drawn below the last record.
+ *
+ * @typedef {import('../pkg/crashlab.js').RecordView} RecordView
+ */
+import { html, nothing } from 'lit/html.js';
+import { ref } from 'lit/directives/ref.js';
+import { count, plural } from '../ui/format.js';
+import { glyph } from '../ui/glyph.js';
+import { menu } from '../ui/menu.js';
+import { Lens } from './lens.js';
+import { Rows } from './rows.js';
+import 'sheet:./trace.css';
+
+/**
+ * @typedef {object} Trace
+ * @property {RecordView[]} records
+ * @property {number | null} selected
+ * @property {unknown} stand  Where the run stands.
+ * @property {(record: number) => void} onSelect
+ */
+
+const PAUSE_MS = 150;
+
+/** @param {() => void} redraw */
+export function createTrace(redraw) {
+  const lens = new Lens();
+  /** @type {Rows | null} */
+  let rows = null;
+  /** @type {HTMLElement | null} */
+  let scroller = null;
+  let following = true;
+  let seen = 0;
+  let selectedBefore = /** @type {number | null} */ (null);
+  let looked = 0;
+  let pause = 0;
+  /** @type {RecordView[]} */
+  let records = [];
+  let select = (/** @type {number} */ _record) => {};
+
+  // Where the run stands; what does not fit is read from its top.
+  const stand = () => {
+    const element = /** @type {HTMLElement | null} */ (scroller?.lastElementChild ?? null);
+    if (!scroller || !element) return 0;
+    const end = scroller.scrollHeight - scroller.clientHeight;
+    return Math.min(end, element.offsetTop - scroller.offsetTop);
+  };
+  const toStand = () => {
+    if (scroller) scroller.scrollTop = stand();
+  };
+  const toEnd = () => {
+    following = true;
+    toStand();
+    redraw();
+  };
+  // Heights that were guessed change when they are known, and the list scrolls by itself then. Only the reader ends the following.
+  let moved = -Infinity;
+  const moves = (/** @type {Event} */ event) => {
+    moved = event.type === 'pointerdown' ? Infinity : event.timeStamp;
+  };
+  addEventListener('pointerup', ({ timeStamp }) => (moved = Math.min(moved, timeStamp)));
+  const scrolled = (/** @type {Event} */ event) => {
+    const before = following;
+    if (!scroller || stand() - scroller.scrollTop < 32) following = true;
+    else if (event.timeStamp - moved < 1000) following = false;
+    if (before !== following) redraw();
+  };
+  const grown = new ResizeObserver(() => {
+    if (following) toStand();
+  });
+  const attach = ref((element) => {
+    if (element === scroller) return;
+    scroller = /** @type {HTMLElement | null} */ (element ?? null);
+    for (const sign of ['wheel', 'touchmove', 'pointerdown', 'keydown'])
+      scroller?.addEventListener(sign, moves, { passive: true });
+  });
+  const host = ref((element) => {
+    if (!element || rows?.host === element) return;
+    grown.disconnect();
+    grown.observe(element);
+    rows = new Rows(/** @type {HTMLElement} */ (element), {
+      onSelect: (record) => select(record),
+      onFilled: redraw,
+    });
+    looked = -1;
+  });
+
+  /** @param {Parameters<Lens['set']>[0]} change */
+  const set = (change) => {
+    lens.set(change);
+    redraw();
+  };
+  const typed = (/** @type {Event} */ event) => {
+    const { value } = /** @type {HTMLInputElement} */ (event.currentTarget);
+    clearTimeout(pause);
+    pause = setTimeout(() => set({ query: value }), PAUSE_MS);
+  };
+  const toMatch = (/** @type {1 | -1} */ by) => {
+    const found = lens.nextMatch(selectedBefore, by);
+    if (found !== null) select(found);
+  };
+  const keyed = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key === 'Enter') {
+      event.preventDefault();
+      clearTimeout(pause);
+      const { value } = /** @type {HTMLInputElement} */ (event.currentTarget);
+      if (value !== lens.query) lens.set({ query: value });
+      lens.read(records);
+      toMatch(event.shiftKey ? -1 : 1);
+    } else if (event.key === 'Escape') {
+      event.stopPropagation();
+      /** @type {HTMLInputElement} */ (event.currentTarget).value = '';
+      set({ query: '' });
+    }
+  };
+
+  return {
+    lens,
+    /** Stretches of the timeline filter the list. @param {[number, number] | null} range */
+    brush: (range) => set({ range }),
+
+    /** From the next drawing on, the end is in sight. */
+    follow() {
+      following = true;
+    },
+
+    /** Puts the caret where words are searched. */
+    search() {
+      /** @type {HTMLElement | null} */ (document.querySelector('.trace [type=search]'))?.focus();
+    },
+
+    /** @param {Trace} props */
+    render(props) {
+      ({ records } = props);
+      select = props.onSelect;
+      if (following) seen = records.length;
+      if (records.length < seen) seen = 0;
+      lens.read(records);
+      const unseen = records.length - seen;
+      return html`<section class="trace" aria-labelledby="trace-title">
+        <h2 id="trace-title" class="visually-hidden">Trace</h2>
+        ${records.length === 0 ? nothing : bar(lens, records, { selected: props.selected, set, typed, keyed, toMatch })}
+        <div
+          class="scroller"
+          tabindex="0"
+          role="group"
+          aria-label="Records"
+          ${attach}
+          @scroll=${scrolled}
+        >
+          <div class="rows" ${host}></div>
+          <div class="stand">${props.stand}</div>
+        </div>
+        ${
+          unseen > 0 && !following
+            ? html`<button class="button small newer" @click=${toEnd}>
+                ${unseen === 1 ? '1 new record' : `${count(unseen)} new records`}${glyph('more')}
+              </button>`
+            : nothing
+        }
+      </section>`;
+    },
+
+    /**
+     * After each drawing: the rows, then the end or the newly selected record in sight.
+     * @param {number | null} selected
+     */
+    settle(selected) {
+      if (!rows) return;
+      rows.sync(records);
+      if (looked !== lens.version) {
+        looked = lens.version;
+        rows.look(lens);
+      }
+      rows.select(selected);
+      if (selected !== selectedBefore) {
+        selectedBefore = selected;
+        if (selected !== null) {
+          following = false;
+          const row = rows.reveal(selected, 'nearest');
+          if (scroller?.contains(document.activeElement)) row?.focus({ preventScroll: true });
+        }
+      }
+      if (following) toStand();
+    },
+  };
+}
+
+/**
+ * Words, counts, and what is not listed.
+ * @param {Lens} lens
+ * @param {RecordView[]} records
+ * @param {{ selected: number | null, set: (change: Parameters<Lens['set']>[0]) => void, typed: (event: Event) => void,
+ *   keyed: (event: KeyboardEvent) => void, toMatch: (by: 1 | -1) => void }} on
+ */
+function bar(lens, records, on) {
+  const { matches, query } = lens;
+  const place = on.selected === null ? -1 : matches.indexOf(on.selected);
+  const found =
+    matches.length === 0
+      ? 'no record'
+      : place < 0
+        ? plural(matches.length, 'record')
+        : `${count(place + 1)} of ${count(matches.length)}`;
+  return html`<div class="lens" role="search">
+    <input
+      type="search"
+      placeholder="Search the records"
+      aria-label="Search the records"
+      aria-keyshortcuts="/"
+      @input=${on.typed}
+      @keydown=${on.keyed}
+    />
+    ${
+      query.trim() === ''
+        ? nothing
+        : html`<span class="found" role="status">${found}</span>
+            <button
+              class="button small quiet icon"
+              aria-label="Previous match"
+              ?disabled=${matches.length === 0}
+              @click=${() => on.toMatch(-1)}
+            >
+              ${glyph('less')}
+            </button>
+            <button
+              class="button small quiet icon"
+              aria-label="Next match"
+              ?disabled=${matches.length === 0}
+              @click=${() => on.toMatch(1)}
+            >
+              ${glyph('more')}
+            </button>`
+    }
+    <span class="listed">
+      ${
+        lens.filters
+          ? html`${count(lens.listed)} of ${plural(records.length, 'record')}
+              <button
+                class="link"
+                @click=${() => on.set({ hidden: new Set(), steps: null, range: null, only: false })}
+              >
+                show all
+              </button>`
+          : nothing
+      }
+    </span>
+    <button class="button small quiet" popovertarget="filter-menu">
+      ${glyph('filter')}<span>Filter</span>
+    </button>
+    <div id="filter-menu" class="menu filter-menu" popover ${menu('filter-menu')}>
+      ${filters(lens, records, on.set)}
+    </div>
+  </div>`;
+}
+
+/**
+ * @param {Lens} lens
+ * @param {RecordView[]} records
+ * @param {(change: Parameters<Lens['set']>[0]) => void} set
+ */
+function filters(lens, records, set) {
+  const last = records.at(-1)?.step ?? 0;
+  const [from, to] = lens.steps ?? [0, last];
+  const step = (/** @type {0 | 1} */ end) => (/** @type {Event} */ event) => {
+    const value = Number(/** @type {HTMLInputElement} */ (event.currentTarget).value) || 0;
+    const steps = /** @type {[number, number]} */ (end === 0 ? [value, to] : [from, value]);
+    set({ steps: steps[0] <= 0 && steps[1] >= last ? null : steps });
+  };
+  return html`<label class="check">
+      <input
+        type="checkbox"
+        .checked=${lens.only}
+        @change=${(/** @type {Event} */ event) => set({ only: /** @type {HTMLInputElement} */ (event.currentTarget).checked })}
+      />
+      <span>Only records with the words</span>
+    </label>
+    <fieldset>
+      <legend>Steps</legend>
+      <label
+        >from <input type="number" min="0" max=${last} .value=${String(from)} @change=${step(0)}
+      /></label>
+      <label
+        >to <input type="number" min="0" max=${last} .value=${String(to)} @change=${step(1)}
+      /></label>
+    </fieldset>
+    <fieldset>
+      <legend>Types</legend>
+      ${types(records).map(
+        ([type, number]) =>
+          html`<label class="check">
+            <input
+              type="checkbox"
+              .checked=${!lens.hidden.has(type)}
+              @change=${(/** @type {Event} */ event) => {
+                const hidden = new Set(lens.hidden);
+                if (/** @type {HTMLInputElement} */ (event.currentTarget).checked)
+                  hidden.delete(type);
+                else hidden.add(type);
+                set({ hidden });
+              }}
+            />
+            <code>${type}</code><small>${count(number)}</small>
+          </label>`,
+      )}
+    </fieldset>`;
+}
+
+/** @type {{ records: RecordView[], read: number, counts: Map<string, number> }} */
+const counted = { records: [], read: 0, counts: new Map() };
+
+/**
+ * How many records there are of each type.
+ * @param {RecordView[]} records
+ */
+function types(records) {
+  if (counted.records !== records || records.length < counted.read)
+    Object.assign(counted, { records, read: 0, counts: new Map() });
+  for (; counted.read < records.length; counted.read++) {
+    const { type } = records[counted.read];
+    counted.counts.set(type, (counted.counts.get(type) ?? 0) + 1);
+  }
+  return [...counted.counts];
+}
