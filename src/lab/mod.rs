@@ -9,6 +9,7 @@ pub mod invariants;
 pub mod ledger;
 pub mod mechanisms;
 pub mod model;
+pub mod replay;
 pub mod scenario;
 pub mod seat;
 pub mod services;

@@ -124,7 +124,7 @@ impl Session {
 
     /// A session on a run that is in storage. There is no agent in it: `resume` makes one.
     pub fn reopen(setup: Setup, rows: Vec<Arc<super::ledger::Row>>, progress: Progress, store: &dyn Store) -> Session {
-        let Setup { scenario, mechanisms, seed, interactive } = &setup;
+        let Setup { scenario, mechanisms, seed, interactive, branch: _ } = &setup;
         let config = Arc::new(scenario.config(*mechanisms, *seed, setup.run_id()));
         let log = store.read().records;
         let newest = rows.iter().map(|row| row.at_ms).chain(log.iter().map(|record| record.ts_ms)).max();
@@ -392,6 +392,18 @@ impl Session {
         self.judge();
     }
 
+    /// The agent is gone with its page: nothing is written, and time is what storage and the world's books say.
+    pub fn vanish(&mut self) {
+        if self.seat.agent.take().is_none() || matches!(self.seat.stage, Stage::Stopped(_)) {
+            return;
+        }
+        self.seat.stage = Stage::Dead;
+        self.rival = None;
+        self.armed = None;
+        let known = self.world.rows().iter().map(|row| row.at_ms).chain(self.log.iter().map(|record| record.ts_ms));
+        self.now_ms = known.max().unwrap_or(self.scenario.start_ms);
+    }
+
     /// Where the agent stands, for a crash's record.
     fn place(&self) -> String {
         match &self.seat.stage {
@@ -586,6 +598,12 @@ impl Session {
     /// The answer that is under way to the agent.
     pub fn reply(&self) -> Option<&Reply> {
         self.seat.reply().map(|(reply, _)| reply)
+    }
+
+    /// When in the run this is: twice the number of effects that were asked for, less one until the last of them has happened.
+    pub fn moment(&self) -> u64 {
+        let waits = matches!(self.seat.stage, Stage::Issued(_));
+        2 * self.progress.effects - u64::from(waits && self.progress.effects > 0)
     }
 
     /// The final status, once the run is over.

@@ -17,18 +17,26 @@ pub struct Setup {
     pub seed: u64,
     /// True: questions wait for a decision from outside.
     pub interactive: bool,
+    /// 0, or which of the runs of the same input this is: one that goes another way from some record on has its own storage.
+    pub branch: u32,
 }
 
 impl Setup {
     /// The scenario as it stands, with its own mechanisms and its own person, seed 1.
     pub fn of(scenario: &Arc<Scenario>) -> Setup {
-        Setup { scenario: scenario.clone(), mechanisms: scenario.mechanisms, seed: 1, interactive: false }
+        Setup { scenario: scenario.clone(), mechanisms: scenario.mechanisms, seed: 1, interactive: false, branch: 0 }
     }
 
     /// The same input gives the same name, and another input another: runs do not share anything by accident.
     pub fn run_id(&self) -> Arc<str> {
-        let off: Vec<&str> = Mechanism::ALL.iter().filter(|one| !self.mechanisms.has(**one)).map(|one| one.text().id).collect();
-        let digest = hash64(format!("{}\n{:016x}\n{off:?}\n{}", self.scenario.id, self.scenario.digest, self.seed).as_bytes());
+        let is_off = |one: &&Mechanism| !self.mechanisms.has(**one);
+        let off: Vec<String> = Mechanism::ALL.iter().filter(is_off).map(|one| format!("\"{}\"", one.text().id)).collect();
+        let (scenario, off) = (&self.scenario, off.join(", "));
+        let mut input = format!("{}\n{:016x}\n[{off}]\n{}", scenario.id, scenario.digest, self.seed);
+        if self.branch > 0 {
+            input += &format!("\n{}", self.branch);
+        }
+        let digest = hash64(input.as_bytes());
         format!("{}-{:08x}", self.scenario.task_id, digest >> 32).into()
     }
 }

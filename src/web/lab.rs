@@ -12,9 +12,10 @@ use super::runs::{SESSION_VERSION, check_version, scenario_info, unreadable};
 use super::{draw, lab_error, scenario_of, to_js};
 use crate::agent::protocol::{Decision, EffectKind};
 use crate::agent::state::Status;
-use crate::json::{ReadError, count, parse, read};
+use crate::json::{Fields, ReadError, count, parse, read};
 use crate::lab::ledger::Row;
 use crate::lab::mechanisms::{Mechanism, Mechanisms};
+use crate::lab::replay::{Act, Deed, Until, replay};
 use crate::lab::scenario::When;
 use crate::lab::session::{Session, SessionError, Setup, Tick};
 use crate::lab::spots::Progress;
@@ -40,6 +41,9 @@ pub struct Lab {
     shown: HostFacts,
     /// Records whose bytes are counted in `shown`.
     counted_records: usize,
+    branch: u32,
+    /// What was done to the run, so that it can be done again.
+    deeds: Vec<Deed>,
 }
 
 /// Storage in memory or in localStorage.
@@ -81,31 +85,49 @@ impl Lab {
     /// Starts a run. Whatever localStorage holds of the same run is replaced.
     #[wasm_bindgen]
     pub fn start(#[wasm_bindgen(unchecked_param_type = "LabOptions")] options: JsValue) -> Result<Lab, JsValue> {
-        let options = Options::of(&options)?;
-        let scenario = scenario_of(&options.scenario)?;
-        let seed = match &options.seed {
-            Some(text) => text
-                .parse()
-                .map_err(|_| lab_error("bad_argument", &format!("a seed is a number from 0 to 2^64-1, not `{text}`")))?,
-            None => drawn_seed()?,
-        };
-        let setup = Setup { mechanisms: options.mechanisms.unwrap_or(scenario.mechanisms), scenario, seed, interactive: true };
-        let mut store = match options.is_local {
-            true => AnyStore::Local(LocalStore::create(&setup.run_id()).map_err(store_error)?),
-            false => AnyStore::Memory(MemoryStore::default()),
-        };
-        let session = Session::start(setup, store.inner_mut()).map_err(session_error)?;
-        let mut lab = Lab::new(session, store);
-        if let AnyStore::Local(store) = &lab.store {
-            // A run that cannot be opened again is not begun.
-            let saved = store.set("scenario", &lab.session.scenario().json);
-            if let Err(error) = saved.and_then(|()| store.set("session", &write_session(&lab.session))) {
-                let _ = store.clear();
-                return Err(store_error(error));
-            }
-        }
+        let mut lab = Lab::set_up(&Options::of(&options)?)?;
         lab.save_session();
         Ok(lab)
+    }
+
+    /// Starts a run and does to it what was done to another: `deeds_json` is what `deeds_json()` gave, whole or with
+    /// `records` instead of `moment`, which ends it when the log has so many records.
+    #[wasm_bindgen]
+    pub fn replay(
+        #[wasm_bindgen(unchecked_param_type = "LabOptions")] options: JsValue,
+        deeds_json: &str,
+    ) -> Result<Lab, JsValue> {
+        let misfit = |message: String| lab_error("misfit", &message);
+        let told = parse(deeds_json).and_then(|value| {
+            read(&value, "deeds", |from| {
+                let until = match from.optional("records", Fields::count) {
+                    Some(records) => Until::Records(usize::try_from(records).unwrap_or(usize::MAX)),
+                    None => Until::Moment(from.count("moment")),
+                };
+                (Deed::read_list(from, "deeds"), until)
+            })
+        });
+        let (deeds, until) = told.map_err(|error| misfit(error.to_string()))?;
+        let mut lab = Lab::set_up(&Options::of(&options)?)?;
+        match replay(&mut lab.session, lab.store.inner_mut(), &deeds, until) {
+            Ok(done) => lab.deeds = done,
+            Err(error) => {
+                if let AnyStore::Local(store) = &lab.store {
+                    // What cannot be told to its end is not kept; the reason goes to the caller.
+                    let _ = store.clear();
+                }
+                return Err(misfit(error.to_string()));
+            }
+        }
+        lab.read_storage();
+        lab.save_session();
+        Ok(lab)
+    }
+
+    /// The name that a run with these options has in storage.
+    #[wasm_bindgen]
+    pub fn run_id_of(#[wasm_bindgen(unchecked_param_type = "LabOptions")] options: JsValue) -> Result<String, JsValue> {
+        Ok(Options::of(&options)?.setup()?.run_id().to_string())
     }
 
     /// Opens a run that is in localStorage. Its agent is gone: `resume` makes a new one.
@@ -117,12 +139,12 @@ impl Lab {
         let damaged = |error: &dyn fmt::Display| lab_error("damaged", &unreadable(run_id, error));
         let json = store.get("scenario").ok_or_else(|| damaged(&"its scenario is missing"))?;
         let scenario = scenario_of(&json)?;
-        let (mechanisms, seed, progress) = read_session(&text).map_err(|error| damaged(&error))?;
+        let Kept { mechanisms, seed, progress, branch, deeds } = read_session(&text).map_err(|error| damaged(&error))?;
         let rows = read_rows(&store, 0).map_err(|error| damaged(&error))?;
         let saved_rows = rows.len();
-        let setup = Setup { scenario, mechanisms, seed, interactive: true };
+        let setup = Setup { scenario, mechanisms, seed, interactive: true, branch };
         let session = Session::reopen(setup, rows, progress, &store);
-        let mut lab = Lab { saved_rows, ..Lab::new(session, AnyStore::Local(store)) };
+        let mut lab = Lab { saved_rows, branch, deeds, ..Lab::new(session, AnyStore::Local(store)) };
         lab.read_storage();
         Ok(lab)
     }
@@ -133,7 +155,13 @@ impl Lab {
         self.read_others();
         let saves =
             matches!(self.session.in_flight(), Some((effect, _)) if matches!(effect.kind, EffectKind::SaveCheckpoint { .. }));
+        let armed = self.session.armed();
         let tick = self.session.tick(self.store.inner_mut());
+        // A crash that the scenario has in it happens by itself; one that was armed is a deed.
+        if let (Some((effect, when)), None) = (armed, self.session.armed()) {
+            let moment = 2 * (effect + 1) - u64::from(when == When::Before);
+            self.deeds.push(Deed { moment, act: Act::Crash });
+        }
         if saves {
             self.shown.snapshots = snapshots_view(&self.store.inner().snapshots());
         }
@@ -162,9 +190,11 @@ impl Lab {
         };
         let note = Some(note.trim()).filter(|note| !note.is_empty()).map(Arc::from);
         let name = Some(approver.trim()).filter(|name| !name.is_empty()).unwrap_or("somebody");
-        let decision = Decision { approved, approver: format!("human:{name}").into(), note };
+        let decision = Decision { approved, approver: format!("human:{name}").into(), note: note.clone() };
         self.read_others();
+        let moment = self.session.moment();
         self.session.decide(approval_key, decision).map_err(session_error)?;
+        self.deeds.push(Deed { moment, act: Act::Decide { approved, approver: name.into(), note } });
         self.save_session();
         Ok(())
     }
@@ -173,7 +203,11 @@ impl Lab {
     #[wasm_bindgen]
     pub fn crash(&mut self) {
         self.read_others();
+        let (moment, crashes) = (self.session.moment(), self.session.progress().crashes);
         self.session.crash(self.store.inner_mut());
+        if self.session.progress().crashes > crashes {
+            self.deeds.push(Deed { moment, act: Act::Crash });
+        }
         self.save_session();
     }
 
@@ -181,7 +215,11 @@ impl Lab {
     #[wasm_bindgen]
     pub fn resume(&mut self) -> Result<(), JsValue> {
         self.read_others();
+        let (moment, resumes) = (self.session.moment(), self.session.progress().resumes);
         self.session.resume(self.store.inner_mut()).map_err(session_error)?;
+        if self.session.progress().resumes > resumes {
+            self.deeds.push(Deed { moment, act: Act::Resume });
+        }
         self.read_storage();
         self.save_session();
         Ok(())
@@ -261,6 +299,15 @@ impl Lab {
         scenario_info(self.session.scenario())
     }
 
+    /// What was done to the run, and where it stands, as JSON text for `replay`.
+    #[wasm_bindgen]
+    pub fn deeds_json(&self) -> String {
+        let mut fields = Map::new();
+        fields.insert("deeds".to_string(), self.deeds.iter().map(Deed::to_json).collect());
+        fields.insert("moment".to_string(), self.session.moment().into());
+        Value::Object(fields).to_string()
+    }
+
     /// The log as JSON Lines.
     #[wasm_bindgen]
     pub fn log_jsonl(&self) -> String {
@@ -277,8 +324,37 @@ impl Lab {
 }
 
 impl Lab {
+    fn set_up(options: &Options) -> Result<Lab, JsValue> {
+        let setup = options.setup()?;
+        let mut store = match options.is_local {
+            true => AnyStore::Local(LocalStore::create(&setup.run_id()).map_err(store_error)?),
+            false => AnyStore::Memory(MemoryStore::default()),
+        };
+        let session = Session::start(setup, store.inner_mut()).map_err(session_error)?;
+        let lab = Lab { branch: options.branch, ..Lab::new(session, store) };
+        if let AnyStore::Local(store) = &lab.store {
+            // A run that cannot be opened again is not begun.
+            let saved = store.set("scenario", &lab.session.scenario().json);
+            if let Err(error) = saved.and_then(|()| store.set("session", &write_session(&lab.session, lab.branch, &lab.deeds))) {
+                let _ = store.clear();
+                return Err(store_error(error));
+            }
+        }
+        Ok(lab)
+    }
+
     fn new(session: Session, store: AnyStore) -> Lab {
-        Lab { session, store, saved_rows: 0, warning: None, log_damage: None, shown: HostFacts::default(), counted_records: 0 }
+        Lab {
+            session,
+            store,
+            saved_rows: 0,
+            warning: None,
+            log_damage: None,
+            shown: HostFacts::default(),
+            counted_records: 0,
+            branch: 0,
+            deeds: Vec::new(),
+        }
     }
 
     /// Takes note of what is in storage, and of what is wrong with it.
@@ -334,7 +410,11 @@ impl Lab {
             for (index, row) in rows.iter().enumerate().skip(self.saved_rows) {
                 store.set_in_series("world", index, &row.to_line())?;
             }
-            if self.is_kept_out(store) { Ok(()) } else { store.set("session", &write_session(&self.session)) }
+            if self.is_kept_out(store) {
+                Ok(())
+            } else {
+                store.set("session", &write_session(&self.session, self.branch, &self.deeds))
+            }
         };
         self.warning = match save_rows() {
             Ok(()) => {
@@ -350,7 +430,7 @@ fn read_rows(store: &LocalStore, from: usize) -> Result<Vec<Arc<Row>>, ReadError
     store.series("world", from).iter().map(|line| Row::from_line(line).map(Arc::new)).collect()
 }
 
-fn write_session(session: &Session) -> String {
+fn write_session(session: &Session, branch: u32, deeds: &[Deed]) -> String {
     let progress = session.progress();
     let scenario = session.scenario();
     let question_open = session.world().inbox().iter().any(|question| question.decided.is_none());
@@ -368,6 +448,10 @@ fn write_session(session: &Session) -> String {
     let status = session.status().filter(|status| *status != Status::StorageFailed);
     put("status", status.map_or(Value::Null, |status| status.word().into()));
     put("question_open", question_open.into());
+    put("branch", branch.into());
+    put("moment", session.moment().into());
+    put("alive", (session.agent().is_some() && session.status().is_none()).into());
+    put("deeds", deeds.iter().map(Deed::to_json).collect());
     put("saved_at_ms", (now_ms() as u64).into());
     put("seed", session.config().seed.into());
     put("mechanisms", session.mechanisms().to_json());
@@ -383,7 +467,16 @@ fn now_ms() -> f64 {
     js_sys::Date::now()
 }
 
-fn read_session(text: &str) -> Result<(Mechanisms, u64, Progress), ReadError> {
+/// What is stored of a run beside log, checkpoint and the world's books.
+struct Kept {
+    mechanisms: Mechanisms,
+    seed: u64,
+    progress: Progress,
+    branch: u32,
+    deeds: Vec<Deed>,
+}
+
+fn read_session(text: &str) -> Result<Kept, ReadError> {
     read(&parse(text)?, "$", |from| {
         check_version(from);
         let met = |value: &Value| count(value).and_then(|met| u32::try_from(met).ok()).unwrap_or(0);
@@ -393,7 +486,18 @@ fn read_session(text: &str) -> Result<(Mechanisms, u64, Progress), ReadError> {
             resumes: from.small_count("resumes"),
             spots_met: from.array("spots_met").iter().map(met).collect(),
         };
-        (Mechanisms::from_json(&from.object("mechanisms")), from.count("seed"), progress)
+        let mut deeds = from.optional("deeds", Deed::read_list).unwrap_or_default();
+        // Whose agent was alive when it was last heard of has lost it with its page.
+        if from.optional("alive", Fields::boolean).unwrap_or(false) {
+            deeds.push(Deed { moment: from.count("moment"), act: Act::Vanish });
+        }
+        Kept {
+            mechanisms: Mechanisms::from_json(&from.object("mechanisms")),
+            seed: from.count("seed"),
+            progress,
+            branch: from.optional("branch", Fields::small_count).unwrap_or(0),
+            deeds,
+        }
     })
 }
 
@@ -403,6 +507,7 @@ struct Options {
     mechanisms: Option<Mechanisms>,
     seed: Option<String>,
     is_local: bool,
+    branch: u32,
 }
 
 impl Options {
@@ -424,12 +529,27 @@ impl Options {
             scenario: field("scenario").as_string().ok_or_else(|| bad("`scenario` has to be JSON text".to_string()))?,
             mechanisms,
             seed: field("seed").as_string(),
+            branch: field("branch").as_f64().map_or(0, |branch| branch as u32),
             is_local: match storage.as_str() {
                 "local" => true,
                 "memory" => false,
                 other => return Err(bad(format!("`storage` is local or memory, not `{other}`"))),
             },
         })
+    }
+}
+
+impl Options {
+    fn setup(&self) -> Result<Setup, JsValue> {
+        let scenario = scenario_of(&self.scenario)?;
+        let seed = match &self.seed {
+            Some(text) => text
+                .parse()
+                .map_err(|_| lab_error("bad_argument", &format!("a seed is a number from 0 to 2^64-1, not `{text}`")))?,
+            None => drawn_seed()?,
+        };
+        let mechanisms = self.mechanisms.unwrap_or(scenario.mechanisms);
+        Ok(Setup { mechanisms, scenario, seed, interactive: true, branch: self.branch })
     }
 }
 

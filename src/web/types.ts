@@ -8,6 +8,8 @@ export interface LabOptions {
   seed?: string;
   /** `local`: localStorage, survives a reload. `memory`: gone with the page. */
   storage: 'local' | 'memory';
+  /** Which of the runs of the same input this is; each has its own storage. Absent: 0. */
+  branch?: number;
 }
 
 /** What a scenario is about. */
@@ -254,7 +256,7 @@ export interface InvariantView {
 
 /** What every method throws: an `Error` with this `code`. */
 export interface LabError extends Error {
-  code: 'bad_scenario' | 'storage' | 'not_found' | 'refused' | 'damaged' | 'bad_argument';
+  code: 'bad_scenario' | 'misfit' | 'storage' | 'not_found' | 'refused' | 'damaged' | 'bad_argument';
 }
 
 /** How a log becomes a trace of OpenTelemetry. */

@@ -13,5 +13,6 @@ mod purity;
 mod random_crashes;
 mod records;
 mod recovery;
+mod replay;
 mod scenarios;
 mod support;

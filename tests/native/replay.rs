@@ -1,0 +1,99 @@
+//! A run is a function of its setup and of what was done to it.
+
+use std::sync::Arc;
+
+use crashlab::agent::protocol::Decision;
+use crashlab::lab::replay::{Act, Deed, Misfit, Until, replay};
+use crashlab::lab::scenario::Scenario;
+use crashlab::lab::session::{Session, Setup, Tick};
+use crashlab::lab::shipped::SHIPPED;
+use crashlab::log::store::MemoryStore;
+
+fn setup() -> Setup {
+    let (_, json) = SHIPPED.iter().find(|(id, _)| *id == "double-charge").unwrap();
+    let scenario = Arc::new(Scenario::from_json(json).unwrap());
+    Setup { interactive: true, ..Setup::of(&scenario) }
+}
+
+fn started() -> (Session, MemoryStore) {
+    let mut store = MemoryStore::default();
+    (Session::start(setup(), &mut store).unwrap(), store)
+}
+
+fn lines(session: &Session) -> Vec<String> {
+    session.log().iter().map(|record| record.to_line()).collect()
+}
+
+/// Runs to the end; at a moment the agent dies in one of the two ways, and the question is approved with a note.
+fn drive(dies_at: u64, how: &Act) -> (Session, Vec<Deed>) {
+    let (mut session, mut store) = started();
+    let mut deeds = Vec::new();
+    let mut has_died = false;
+    loop {
+        let moment = session.moment();
+        if moment >= dies_at && !has_died {
+            has_died = true;
+            match how {
+                Act::Crash => session.crash(&mut store),
+                _ => session.vanish(),
+            }
+            deeds.push(Deed { moment, act: how.clone() });
+            deeds.push(Deed { moment: session.moment(), act: Act::Resume });
+            session.resume(&mut store).unwrap();
+        }
+        match session.tick(&mut store) {
+            Tick::WaitingForPerson { approval_key } => {
+                let note: Option<Arc<str>> = Some("as the policy says".into());
+                let moment = session.moment();
+                let decision = Decision { approved: true, approver: "human:maya".into(), note: note.clone() };
+                session.decide(&approval_key, decision).unwrap();
+                deeds.push(Deed { moment, act: Act::Decide { approved: true, approver: "maya".into(), note } });
+            }
+            Tick::Stopped { .. } => return (session, deeds),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn what_was_done_gives_the_same_run_again_wherever_the_agent_died() {
+    for how in [Act::Crash, Act::Vanish] {
+        for dies_at in 2..110 {
+            let (run, deeds) = drive(dies_at, &how);
+            let (mut again, mut store) = started();
+            let until = Until::Moment(run.moment());
+            assert_eq!(replay(&mut again, &mut store, &deeds, until).unwrap(), deeds, "{how:?} at {dies_at}");
+            assert_eq!(lines(&again), lines(&run), "{how:?} at {dies_at}");
+        }
+    }
+}
+
+#[test]
+fn a_replay_stops_behind_any_record_and_leaves_out_what_came_later() {
+    let (run, deeds) = drive(71, &Act::Crash);
+    for records in 1..=run.log().len() {
+        let (mut part, mut store) = started();
+        let done = replay(&mut part, &mut store, &deeds, Until::Records(records)).unwrap();
+        assert_eq!(lines(&part), lines(&run)[..records], "{records}");
+        assert_eq!(done, deeds[..done.len()], "{records}");
+    }
+}
+
+#[test]
+fn deeds_that_do_not_fit_are_named() {
+    let (mut session, mut store) = started();
+    let decide = Act::Decide { approved: true, approver: "maya".into(), note: None };
+    let deeds = [Deed { moment: 12, act: decide }];
+    let misfit = replay(&mut session, &mut store, &deeds, Until::Moment(20)).unwrap_err();
+    assert_eq!(misfit, Misfit::Deed { place: 0, message: "no question is open".to_string() });
+
+    let (mut session, mut store) = started();
+    let misfit = replay(&mut session, &mut store, &[], Until::Moment(100_000)).unwrap_err();
+    assert_eq!(misfit.to_string(), "this run does not come to the place that is told of: it waits for a person by then");
+}
+
+#[test]
+fn a_branch_has_a_name_of_its_own() {
+    let branch = Setup { branch: 1, ..setup() };
+    assert_ne!(branch.run_id(), setup().run_id());
+}
