@@ -7,6 +7,13 @@
  * @typedef {import('./pkg/crashlab.js').RecordView} RecordView
  * @typedef {import('./pkg/crashlab.js').SavedRun} SavedRun
  * @typedef {import('./pkg/crashlab.js').Tick} Tick
+ * @typedef {object} Shelved  A run that is put aside, alive.
+ * @property {import('./pkg/crashlab.js').Lab} lab
+ * @property {RecordView[]} records
+ * @property {Growing} growing
+ * @property {boolean} lasting
+ * @property {boolean} goesOn
+ * @property {string} name
  * @typedef {SavedRun & { elsewhere: boolean }} Offer  `elsewhere`: its agent is alive in another tab.
  */
 import { catalogue } from 'scenarios:catalogue';
@@ -46,6 +53,12 @@ export class Engine {
   /** Another tab has taken the run over. */
   taken = false;
   speed = 1;
+  /** What the present run is called beside others. */
+  name = 'First run';
+  /** Which of the runs of the same input it is. */
+  branch = 0;
+  /** Runs beside the present one, by id. @type {Map<string, Shelved>} */
+  shelf = new Map();
 
   /** @type {import('./pkg/crashlab.js').Lab | null} */
   #lab = null;
@@ -115,6 +128,114 @@ export class Engine {
     this.refresh();
   }
 
+  /**
+   * A new run that is like the present one up to a record and open from there on. The present one is put aside, as it is.
+   * @param {number} record
+   * @param {string} scenario  JSON text.
+   */
+  branchAt(record, scenario) {
+    if (!this.#lab || !this.view) return;
+    const { deeds } = JSON.parse(this.#lab.deeds_json());
+    const { seed, mechanisms } = this.view;
+    const options = {
+      scenario,
+      seed,
+      mechanisms: Object.fromEntries(mechanisms.map(({ id, on }) => [id, on])),
+    };
+    const { run_id } = this.view;
+    this.#tell(options, { deeds, records: record + 1 }, () => this.#putAside(run_id));
+    this.name = `Branch at record ${record}`;
+    this.refresh();
+  }
+
+  /**
+   * Does to a new run what was done to another, as a link tells it.
+   * @param {Omit<LabOptions, 'storage'>} options
+   * @param {{ deeds: unknown[], moment: number }} done
+   */
+  retell(options, done) {
+    this.#tell(options, done, () => {});
+    this.refresh();
+  }
+
+  /**
+   * @param {Omit<LabOptions, 'storage'>} options
+   * @param {object} deeds
+   * @param {() => void} before  What to do with the present run, once the new one is there.
+   */
+  #tell(options, deeds, before) {
+    const lasting = this.storageWarning === null;
+    const storage = /** @type {'local' | 'memory'} */ (lasting ? 'local' : 'memory');
+    let branch = options.branch ?? 0;
+    // No run that is there already is written over.
+    for (; ; branch++) {
+      const run_id = lab.Lab.run_id_of({ ...options, storage, branch });
+      if (!this.isKept(run_id) && !this.shelf.has(run_id) && run_id !== this.view?.run_id) break;
+    }
+    const next = lab.Lab.replay({ ...options, storage, branch }, JSON.stringify(deeds));
+    before();
+    this.#replace(next);
+    this.prepared = false;
+    this.lasting = lasting;
+    this.branch = branch;
+    this.#goesOn = false;
+    this.view = this.#growing.complete(next.view(0, 0));
+    void this.#own(false);
+  }
+
+  /** @param {string} run_id */
+  #putAside(run_id) {
+    if (!this.#lab) return;
+    const { records, lasting, name } = this;
+    this.shelf.set(run_id, {
+      lab: this.#lab,
+      records,
+      growing: this.#growing,
+      lasting,
+      goesOn: this.#goesOn,
+      name,
+    });
+    this.#lab = null;
+  }
+
+  /**
+   * Takes up a run that was put aside, and puts the present one aside.
+   * @param {string} run_id
+   */
+  switchTo(run_id) {
+    const kept = this.shelf.get(run_id);
+    if (!kept) return;
+    this.shelf.delete(run_id);
+    if (this.view && !this.prepared) this.#putAside(this.view.run_id);
+    this.#replace(kept.lab);
+    this.prepared = false;
+    this.lasting = kept.lasting;
+    this.#goesOn = kept.goesOn;
+    this.name = kept.name;
+    this.records = kept.records;
+    this.#growing = kept.growing;
+    this.refresh();
+    void this.#own(false);
+  }
+
+  /**
+   * A run that was put aside, to be compared with.
+   * @param {string} run_id
+   */
+  beside(run_id) {
+    const kept = this.shelf.get(run_id);
+    return kept ? { name: kept.name, records: kept.records, view: kept.lab.view(0, 0) } : null;
+  }
+
+  /** What was done to the present run, for a link. */
+  get done() {
+    return this.#lab && !this.prepared
+      ? /** @type {NonNullable<import('./link.js').Link['done']>} */ (
+          JSON.parse(this.#lab.deeds_json())
+        )
+      : null;
+  }
+
   /** @param {string} run_id */
   open(run_id) {
     const next = lab.Lab.open(run_id);
@@ -145,7 +266,12 @@ export class Engine {
     await this.#freed;
     const runs = lab
       .saved_runs()
-      .filter((run) => run.status === null && (this.prepared || run.run_id !== this.view?.run_id));
+      .filter(
+        (run) =>
+          run.status === null &&
+          !this.shelf.has(run.run_id) &&
+          (this.prepared || run.run_id !== this.view?.run_id),
+      );
     const elsewhere = await written(runs.map(({ run_id }) => run_id));
     return runs.map((run) => ({ ...run, elsewhere: elsewhere.has(run.run_id) }));
   }
@@ -392,6 +518,8 @@ export class Engine {
     this.view = null;
     this.records = [];
     this.#growing = new Growing();
+    this.branch = 0;
+    this.name = 'First run';
     this.taken = false;
   }
 

@@ -1,48 +1,151 @@
 /**
- * What a link says: which scenario with which mechanisms and seed, in the fragment, and how fast, in the query.
+ * What a link says: which run, and which of its records. A run is a function of its scenario, mechanisms, seed and of what was done
+ * to it, so the link carries these in its fragment, with a version and a checksum.
  *
+ * @typedef {[moment: number, act: string, approver?: string, note?: string]} Deed  As the engine writes it.
  * @typedef {object} Link
  * @property {string | null} scenario
  * @property {string[]} off  The mechanisms that are switched off.
  * @property {string | null} seed
- * @property {'max' | null} speed
+ * @property {{ deeds: Deed[], moment: number } | null} done  What was done to the run, and where it stood.
+ * @property {number} branch
+ * @property {number | null} at  The record that was looked at.
+ * @property {string | null} is  What that record was, as `signOf` says it.
  * @property {string | null} complaint  A sentence, if the link cannot be followed.
  */
 
 const VERSION = '1';
+/** @type {Record<string, string>} */
+const LETTERS = { crash: 'c', vanish: 'v', resume: 'r', approved: 'a', denied: 'd' };
 
 /**
  * @param {Location | URL} location
  * @returns {Link}
  */
 export function read(location) {
-  const query = new URLSearchParams(location.search);
   const fragment = new URLSearchParams(location.hash.slice(1));
-  const version = fragment.get('v');
   const seed = fragment.get('seed');
+  const moment = fragment.get('to');
+  const at = fragment.get('at');
   /** @type {Link} */
   const link = {
     scenario: fragment.get('scenario'),
     off: (fragment.get('off') ?? '').split(',').filter(Boolean),
     seed,
-    speed: query.get('speed') === 'max' ? 'max' : null,
+    done: null,
+    branch: Number(fragment.get('branch') ?? 0),
+    at: at === null ? null : Number(at),
+    is: fragment.get('is'),
     complaint: null,
   };
-  if (link.scenario !== null && version !== VERSION) {
-    link.complaint = `This link is of version ${version ?? 'nothing'}; this page reads version ${VERSION}.`;
-  } else if (seed !== null && !/^\d{1,20}$/.test(seed)) {
-    link.complaint = `The seed of this link, “${seed}”, is not a number.`;
+  if (link.scenario === null) return link;
+  try {
+    check(fragment);
+    if (moment !== null) {
+      link.done = { deeds: deedsOf(fragment.get('did') ?? ''), moment: number('place', moment) };
+      if (at !== null) number('record', at);
+    }
+  } catch (error) {
+    link.complaint = /** @type {Error} */ (error).message;
   }
-  return link.complaint ? { ...link, scenario: null, off: [], seed: null } : link;
+  return link.complaint ? { ...link, scenario: null, off: [], seed: null, done: null } : link;
 }
 
 /**
- * @param {{ scenario: string, off: string[], seed: string | null }} run
+ * @param {Pick<Link, 'off' | 'seed' | 'done' | 'branch' | 'at' | 'is'> & { scenario: string }} run
  * @returns {string}
  */
-export function write({ scenario, off, seed }) {
+export function write({ scenario, off, seed, done, branch, at, is }) {
   const fragment = new URLSearchParams({ v: VERSION, scenario });
   if (off.length > 0) fragment.set('off', off.join(','));
   if (seed !== null) fragment.set('seed', seed);
+  if (branch > 0) fragment.set('branch', String(branch));
+  if (done) {
+    if (done.deeds.length > 0) fragment.set('did', done.deeds.map(textOf).join('.'));
+    fragment.set('to', String(done.moment));
+    if (at !== null) fragment.set('at', String(at));
+    if (is !== null) fragment.set('is', is);
+  }
+  fragment.set('sum', sumOf(fragment));
   return `${location.href.split(/[?#]/)[0]}#${fragment}`;
+}
+
+/**
+ * A short sign of a record, the same for the same record of the same run.
+ * @param {import('./pkg/crashlab.js').RecordView} record
+ */
+export function signOf({ type, step, at_s, tool, attempt }) {
+  return hash([type, step, at_s, tool, attempt].join(' '));
+}
+
+/** @param {URLSearchParams} fragment */
+function check(fragment) {
+  const version = fragment.get('v');
+  if (version !== VERSION)
+    throw new Error(
+      `This link is of version ${version ?? 'nothing'}; this page reads version ${VERSION}.`,
+    );
+  const seed = fragment.get('seed');
+  if (seed !== null && !/^\d{1,20}$/.test(seed))
+    throw new Error(`The seed of this link, “${seed}”, is not a number.`);
+  const sum = fragment.get('sum');
+  // A link that somebody writes by hand names a scenario and a seed; one that tells a whole run is made by the page.
+  if (sum === null && !fragment.has('to')) return;
+  if (sum !== sumOf(fragment))
+    throw new Error(
+      'This link was changed or cut on its way: its checksum does not fit what it says. Ask for it again.',
+    );
+}
+
+/** @param {URLSearchParams} fragment */
+function sumOf(fragment) {
+  const said = [...fragment].filter(([key]) => key !== 'sum');
+  return hash(said.map(([key, value]) => `${key}=${value}`).join('\n'));
+}
+
+/** FNV-1a, 32 bits. @param {string} text */
+function hash(text) {
+  let value = 0x811c9dc5;
+  for (const byte of new TextEncoder().encode(text))
+    value = Math.imul(value ^ byte, 0x01000193) >>> 0;
+  return value.toString(16).padStart(8, '0');
+}
+
+/** @param {Deed} deed */
+function textOf([moment, act, ...texts]) {
+  const plain = (/** @type {string} */ text) => encodeURIComponent(text).replaceAll('.', '%2E');
+  return [`${moment}${LETTERS[act]}`, ...texts.map((text) => plain(text ?? ''))].join(':');
+}
+
+/**
+ * @param {string} text
+ * @returns {Deed[]}
+ */
+function deedsOf(text) {
+  return text
+    .split('.')
+    .filter(Boolean)
+    .map((one) => {
+      const [head, ...texts] = one.split(':');
+      const act = Object.keys(LETTERS).find((word) => LETTERS[word] === head.slice(-1));
+      if (!act)
+        throw new Error(
+          `This link says “${one}” was done, and this page does not know what that is.`,
+        );
+      return /** @type {Deed} */ ([
+        number('moment', head.slice(0, -1)),
+        act,
+        ...texts.map(decodeURIComponent),
+      ]);
+    });
+}
+
+/**
+ * @param {string} what
+ * @param {string} text
+ */
+function number(what, text) {
+  if (!/^\d{1,9}$/.test(text))
+    throw new Error(`The ${what} of this link, “${text}”, is not a number.`);
+  return Number(text);
 }

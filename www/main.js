@@ -197,6 +197,7 @@ function work(shown, present) {
     announcement: reader.announcement,
     armed: armed && (reader.armed ?? `${armed.when} effect ${armed.index}`),
     onNow: () => reader.now(),
+    onBranch: () => reader.branch(),
     onDisarm: () => reader.arm(null),
   });
   const offers = viewer?.saved({
@@ -205,10 +206,17 @@ function work(shown, present) {
     onLook: (run_id) => reader.look(run_id),
     onForget: (run_id) => reader.forget(run_id),
   });
-  if (!viewer || engine.prepared) return [offers, line, engine.prepared ? ready(present) : nothing];
+  const beside = viewer?.runs({
+    present: engine.prepared ? null : engine.name,
+    shelf: [...engine.shelf].map(([run_id, { name }]) => ({ run_id, name })),
+    onSwitch: (run_id) => reader.switchTo(run_id),
+    onCompare: (run_id) => reader.compare(run_id),
+  });
+  const above = html`<div class="above">${offers} ${beside}</div>`;
+  if (!viewer || engine.prepared) return [above, line, engine.prepared ? ready(present) : nothing];
   const onSelect = (/** @type {number} */ record) => reader.select(record);
   return [
-    offers,
+    above,
     line,
     viewer.timeline.render({
       records: engine.records,
@@ -294,9 +302,18 @@ function places(shown) {
   ];
 }
 
+function comparison() {
+  const { comparing } = reader;
+  const other = comparing && engine.beside(comparing);
+  if (!viewer || !other || !engine.view) return nothing;
+  const present = { name: engine.name, records: engine.records, view: engine.view };
+  return viewer.compare([other, present], () => reader.compare(null));
+}
+
 function overlays() {
   return [
     notices(reader.notices, (id) => reader.dismiss(id)),
+    comparison(),
     viewer?.help(reader.helpOpen, () => reader.show({ helpOpen: false })),
   ];
 }

@@ -7,8 +7,19 @@
  * @typedef {'scenario' | 'trace' | 'places'} Tab
  */
 import { Engine, FASTEST } from './engine.js';
-import * as link from './link.js';
 import * as store from './store.js';
+
+/** @type {import('./link.js').Link} */
+const NOTHING = {
+  scenario: null,
+  off: [],
+  seed: null,
+  done: null,
+  branch: 0,
+  at: null,
+  is: null,
+  complaint: null,
+};
 
 export class Reader {
   /** @type {import('./pkg/crashlab.js').ScenarioInfo | null} What the chosen scenario is about. */
@@ -34,6 +45,8 @@ export class Reader {
   side = 'changes';
   checkpointAsJson = false;
   helpOpen = false;
+  /** The run that the present one is compared with. @type {string | null} */
+  comparing = null;
   shared = false;
   /** @type {{ id: number, text: string }[]} */
   notices = [];
@@ -65,7 +78,9 @@ export class Reader {
   async open() {
     const { engine } = this;
     await engine.load();
-    const wanted = link.read(location);
+    // Who comes without a link does not load what reads one.
+    const link = location.hash.length > 1 ? await import('./link.js') : null;
+    const wanted = link?.read(location) ?? NOTHING;
     const preferences = store.load();
     const known = (/** @type {string | null} */ id) =>
       engine.scenarios.some((one) => one.id === id);
@@ -73,14 +88,18 @@ export class Reader {
     if (wanted.complaint) this.complain(wanted.complaint);
     else if (wanted.scenario !== null && !linked)
       this.complain(`This link names a scenario “${wanted.scenario}” that is not here.`);
+    const query = new URLSearchParams(location.search);
     engine.speed =
-      wanted.speed === 'max' ? FASTEST : Math.min(Math.max(preferences.speed, 0), FASTEST);
+      query.get('speed') === 'max' ? FASTEST : Math.min(Math.max(preferences.speed, 0), FASTEST);
     this.#seed = linked ? wanted.seed : null;
     this.off = new Set(linked ? wanted.off : preferences.off);
     const chosen = linked ? wanted.scenario : preferences.scenario;
 
     const last = linked ? null : preferences.last_run;
-    if (last === null || !(await this.#isFree(last)) || !this.look(last)) {
+    if (linked && wanted.done && (await this.#follow(wanted, link?.signOf))) {
+      // What the link tells is in storage now; a reload opens it there.
+      history.replaceState(null, '', location.pathname + location.search);
+    } else if (last === null || !(await this.#isFree(last)) || !this.look(last)) {
       this.about = await engine.scenario(
         chosen !== null && known(chosen) ? chosen : engine.scenarios[0].id,
       );
@@ -90,6 +109,37 @@ export class Reader {
     const warning = engine.storageWarning;
     if (warning) this.complain(`${warning} Runs are kept in this page only, and are gone with it.`);
     await this.#offer();
+  }
+
+  /**
+   * Does what a link tells, and looks at the record that it names.
+   * @param {import('./link.js').Link} wanted
+   * @param {typeof import('./link.js').signOf} [signOf]
+   */
+  async #follow({ scenario, done, seed, branch, at, is }, signOf) {
+    const { engine } = this;
+    if (scenario === null || seed === null || !done) return false;
+    const about = await engine.scenario(scenario);
+    const mechanisms = Object.fromEntries(
+      engine.mechanisms.map(({ id }) => [id, !this.off.has(id)]),
+    );
+    const told = this.attempt(() =>
+      engine.retell({ scenario: about.json, mechanisms, seed, branch }, done),
+    );
+    if (!told || !engine.view) return false;
+    this.about = about;
+    this.follows++;
+    store.save({ last_run: engine.view.run_id });
+    const record = at === null ? undefined : engine.records[at];
+    if (at === null) return true;
+    if (!record)
+      this.complain(`This link names record ${at}, and this run has ${engine.records.length}.`);
+    else if (is !== null && signOf?.(record) !== is)
+      this.complain(
+        `Record ${at} is another than when this link was made: the scenario has changed since.`,
+      );
+    if (record) this.select(at);
+    return true;
   }
 
   // --- Driving the run ---------------------------------------------------------------------------------------------------------
@@ -323,6 +373,37 @@ export class Reader {
     this.select(Math.min(Math.max(neighbour(from, by), 0), last));
   }
 
+  /** A new run from the record that is looked at; the present one stays beside it. */
+  branch() {
+    const { engine, selected, about } = this;
+    if (selected === null || !about) return;
+    if (!this.attempt(() => engine.branchAt(selected, about.json))) return;
+    this.#arrive();
+  }
+
+  /** @param {string | null} run_id */
+  compare(run_id) {
+    this.comparing = run_id;
+    this.#draw();
+  }
+
+  /** @param {string} run_id */
+  switchTo(run_id) {
+    if (!this.attempt(() => this.engine.switchTo(run_id))) return;
+    this.#arrive();
+  }
+
+  #arrive() {
+    const { engine } = this;
+    this.found = false;
+    this.gaps = null;
+    this.#lookNowhere();
+    this.#lookAtNewest();
+    this.follows++;
+    if (engine.view) store.save({ last_run: engine.view.run_id });
+    this.#draw();
+  }
+
   now() {
     if (this.selected === null) return;
     this.#lookNowhere();
@@ -354,8 +435,19 @@ export class Reader {
   // --- Taking home -------------------------------------------------------------------------------------------------------------
 
   async share() {
-    const seed = this.engine.view?.seed ?? null;
-    const address = link.write({ scenario: this.about?.id ?? '', off: [...this.off], seed });
+    const { engine, selected } = this;
+    const link = await import('./link.js');
+    const record = selected === null ? null : engine.records[selected];
+    const run = engine.prepared || !engine.view ? null : engine.view;
+    const address = link.write({
+      scenario: this.about?.id ?? '',
+      off: run ? run.mechanisms.filter(({ on }) => !on).map(({ id }) => id) : [...this.off],
+      seed: engine.view?.seed ?? null,
+      done: engine.done,
+      branch: engine.branch,
+      at: selected,
+      is: record ? link.signOf(record) : null,
+    });
     try {
       await navigator.clipboard.writeText(address);
       this.shared = true;

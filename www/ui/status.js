@@ -14,6 +14,7 @@ import './status.css';
  * @property {string} announcement  What a screen reader is told, once per step.
  * @property {string | null} armed  The label of the armed crash.
  * @property {() => void} onNow
+ * @property {() => void} onBranch
  * @property {() => void} onDisarm
  */
 
@@ -54,12 +55,19 @@ function present({ view, running, prepared, taken, armed, onDisarm }) {
 }
 
 /** @param {Status} props */
-function past({ view, looking, onNow }) {
+function past({ view, looking, onNow, onBranch }) {
   return html`
     <span class="state">past</span>
     <p class="sentence">
       You are looking at record ${looking} of ${view?.record_count ?? 0}. Looking changes nothing.
     </p>
+    <button
+      class="button small branch"
+      title="A new run that is like this one up to this record. This one stays."
+      @click=${onBranch}
+    >
+      ${glyph('branch')}Branch from here
+    </button>
     <button class="button small" aria-keyshortcuts="Escape" @click=${onNow}>
       Back to now<kbd>Esc</kbd>
     </button>

@@ -246,7 +246,7 @@ function bar(lens, records, on) {
           : nothing
       }
     </span>
-    <button class="button small quiet" popovertarget="filter-menu">
+    <button class="button small quiet" popovertarget="filter-menu" aria-label="Filter">
       ${glyph('filter')}<span>Filter</span>
     </button>
     <div id="filter-menu" class="menu filter-menu" popover ${menu('filter-menu')}>

@@ -1,0 +1,232 @@
+// Reading a run: its past, its branches, what is searched and filtered, and links that lead to a record.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { drive, ONE_REFUND, openLab } from './lab.js';
+import { openPage, waitUntilReady } from './support.js';
+
+/** A finished run whose agent died once behind the refund. */
+async function finished() {
+  const opened = await openLab({
+    path: '?speed=max#v=1&scenario=crash-resume&seed=7',
+    contextOptions: { permissions: ['clipboard-read', 'clipboard-write'] },
+  });
+  await opened.lab.run();
+  await opened.lab.finish();
+  await opened.page.waitForFunction(() => document.querySelectorAll('[data-record]').length > 45);
+  return opened;
+}
+
+const link = async (page) => {
+  await page.getByRole('button', { name: 'Share' }).click();
+  await page.getByRole('button', { name: 'Copied' }).waitFor();
+  return page.evaluate(() => navigator.clipboard.readText());
+};
+
+test('a hundred moves through the past leave the books as they were', async () => {
+  const { page, lab } = await finished();
+  const records = await lab.records.count();
+  const slider = page.getByRole('slider', { name: 'Moment of the run' });
+  await slider.focus();
+  for (let moves = 0; moves < 50; moves++) await page.keyboard.press('ArrowLeft');
+  await lab.stands('past');
+  for (let moves = 0; moves < 50; moves++) await page.keyboard.press('ArrowRight');
+  await lab.stands('done');
+  assert.equal(await lab.records.count(), records);
+  assert.deepEqual(await lab.books(), ONE_REFUND);
+});
+
+test('all panels follow the slider', async () => {
+  const { page, lab } = await finished();
+  const slider = page.getByRole('slider', { name: 'Moment of the run' });
+  await slider.fill('0');
+  await lab.stands('past');
+  assert.equal((await lab.books()).refunds, 0);
+  await lab.region('Storage').getByText('1 record,').waitFor();
+  await lab.region('Memory').getByText('No plan yet.').waitFor();
+});
+
+test('who acts in the past has a new run, and still the old future', async () => {
+  const { page, lab } = await finished();
+  const old = await lab.records.allInnerTexts();
+  const asked = await page
+    .locator('.record.is-approval_request > [data-record]')
+    .getAttribute('data-record');
+  await page.locator(`[data-record="${asked}"]`).click();
+  await page.getByRole('button', { name: 'Branch from here' }).click();
+  await page
+    .getByRole('navigation', { name: 'Runs beside each other' })
+    .getByText(`Branch at record ${asked}`)
+    .waitFor();
+  await page.waitForFunction(
+    (n) => document.querySelectorAll('[data-record]').length === n,
+    Number(asked) + 1,
+  );
+  assert.equal((await lab.books()).refunds, 0);
+  await lab.run();
+  await lab.stands('waiting');
+  await page.keyboard.press('d');
+  await page.locator('.card.over').waitFor();
+  assert.equal((await lab.books()).refunds, 0, 'denied this time');
+
+  await page.getByRole('button', { name: 'Compare' }).click();
+  const dialog = page.getByRole('dialog', { name: /First run and Branch/ });
+  await dialog.getByText(/The same for \d+ records, then they part/).waitFor();
+  assert.ok(await dialog.locator('.parting').evaluate((row) => row === document.activeElement));
+  assert.match(await dialog.locator('.parting').innerText(), /denied|approved/);
+  await dialog.getByText(/Only in First run/).waitFor();
+  await page.keyboard.press('Escape');
+
+  await page.getByRole('button', { name: 'First run' }).click();
+  await lab.stands('done');
+  assert.deepEqual(await lab.books(), ONE_REFUND);
+  assert.deepEqual(await lab.records.allInnerTexts(), old);
+});
+
+test('a branch goes on with a living agent while the old run waits', async () => {
+  const { page, lab } = await openLab();
+  await lab.run();
+  await lab.stands('waiting');
+  await lab.records.nth(10).click();
+  await page.getByRole('button', { name: 'Branch from here' }).click();
+  await lab.stands('paused');
+  await page.getByRole('button', { name: 'First run' }).click();
+  await lab.stands('waiting');
+  await page.keyboard.press('a');
+  await lab.stands('done');
+  assert.deepEqual(await lab.books(), ONE_REFUND);
+});
+
+test('a link in a fresh profile lands on its record', async () => {
+  const { page, lab } = await finished();
+  await lab.records.nth(36).click();
+  await lab.stands('past');
+  const there = await page.locator('[aria-current="true"] .text').innerText();
+  const address = await link(page);
+
+  const { page: fresh } = await openPage({ path: new URL(address).hash });
+  const read = drive(fresh);
+  await read.stands('past');
+  await fresh.getByText('You are looking at record 36 of').waitFor();
+  assert.equal(await fresh.locator('[aria-current="true"] .text').innerText(), there);
+  await fresh.keyboard.press('Escape');
+  await read.stands('done');
+  assert.deepEqual(await read.books(), ONE_REFUND);
+  assert.equal(await fresh.getByRole('alert').locator('.notice').count(), 0);
+});
+
+test('a link tells a real crash, a crash that was armed, and who decided what', async () => {
+  const { page, lab, context } = await openLab({
+    contextOptions: { permissions: ['clipboard-read', 'clipboard-write'] },
+  });
+  await lab.crashWhen('after the refund happened, before its answer');
+  await lab.run();
+  await lab.stands('waiting');
+  await page.reload();
+  await waitUntilReady(page);
+  const again = drive(page);
+  await again.stands('agent gone');
+  await page.keyboard.press('r');
+  await again.stands('waiting');
+  await again.question.getByLabel(/Note/).fill('50 % & more: “ja”.');
+  await again.question.getByRole('button', { name: /Approve/ }).click();
+  await again.finish();
+  const texts = await again.records.allInnerTexts();
+  const address = await link(page);
+  await context.close();
+  const { page: fresh } = await openPage({ path: new URL(address).hash });
+  await drive(fresh).stands('done');
+  await fresh.waitForFunction(
+    (n) => document.querySelectorAll('[data-record]').length === n,
+    texts.length,
+  );
+  assert.deepEqual(await drive(fresh).records.allInnerTexts(), texts);
+});
+
+test('a link that was changed explains itself', async () => {
+  const { page } = await finished();
+  const address = await link(page);
+  const hash = new URL(address).hash;
+  const changes = {
+    'its checksum does not fit': hash.replace(/to=\d+/, 'to=3'),
+    'this page reads version 1': hash.replace('v=1', 'v=2'),
+  };
+  for (const [sentence, changed] of Object.entries(changes)) {
+    const { page: other } = await openPage({ path: changed });
+    await other.getByRole('alert').getByText(sentence).waitFor();
+    await drive(other).stands('ready');
+  }
+});
+
+test('the arrows move record by record wherever the mouse is', async () => {
+  const { page, lab } = await finished();
+  await lab.records.nth(3).click();
+  await lab.records.nth(20).hover();
+  for (let moves = 0; moves < 5; moves++) await page.keyboard.press('ArrowDown');
+  await page.getByText('You are looking at record 8 of').waitFor();
+  assert.equal(await page.locator('[data-record="8"]').getAttribute('aria-current'), 'true');
+});
+
+test('words are searched in whole records, with a count and the next match', async () => {
+  const { page, lab } = await finished();
+  await page.keyboard.press('/');
+  const search = page.getByRole('searchbox', { name: 'Search the records' });
+  assert.ok(await search.evaluate((field) => field === document.activeElement));
+  // Nothing of this stands in the list itself, only in the record.
+  await search.fill('"approval_key":"T-1001');
+  await page.getByText('2 records', { exact: true }).waitFor();
+  await search.press('Enter');
+  await page.getByText('1 of 2').waitFor();
+  await search.press('Enter');
+  await page.getByText('2 of 2').waitFor();
+  await search.press('Enter');
+  await page.getByText('1 of 2').waitFor();
+  await lab.stands('past');
+});
+
+test('types, steps and a stretch of the timeline filter the list', async () => {
+  const { page, lab } = await finished();
+  const shown = page.locator('.record:not(.aside) > [data-record]:visible');
+  const all = await lab.records.count();
+  await page.getByRole('button', { name: 'Filter' }).click();
+  await page.getByRole('checkbox', { name: /^checkpoint/ }).uncheck();
+  await page.keyboard.press('Escape');
+  const checkpoints = await page.locator('.record.is-checkpoint').count();
+  await page.getByText(`${all - checkpoints} of ${all} records`).waitFor();
+  assert.equal(await shown.count(), all - checkpoints);
+  await page.getByRole('button', { name: 'show all', exact: true }).click();
+  await page.waitForFunction(
+    (n) => document.querySelectorAll('.record:not(.aside)').length === n,
+    all,
+  );
+
+  const canvas = page.locator('.timeline canvas');
+  const box = await canvas.boundingBox();
+  await page.mouse.move(box.x + 105, box.y + 8);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 205, box.y + 8, { steps: 4 });
+  await page.mouse.up();
+  const listed = page.locator('.lens .listed');
+  await listed.getByText(/\d+ of \d+ records/).waitFor();
+  const [from, to] = (await page.locator('.scrub').innerText()).match(/\d+/g).map(Number);
+  assert.ok(to - from >= 8 && to - from <= 11, `${from} to ${to}`);
+  assert.equal(await shown.count(), to - from + 1);
+  await page
+    .locator('.scrub')
+    .getByRole('button', { name: `${from}–${to}` })
+    .click();
+  await page.waitForFunction(
+    (n) => document.querySelectorAll('.record:not(.aside)').length === n,
+    all,
+  );
+});
+
+test('calls and steps fold, by mouse and by keys', async () => {
+  const { page, lab } = await finished();
+  const call = page.locator('.record.call').first();
+  await call.locator('> .fold').click();
+  assert.equal(await call.locator('ol').getAttribute('hidden'), 'until-found');
+  await call.locator('> [data-record]').click();
+  await page.keyboard.press('ArrowRight');
+  assert.equal(await call.locator('ol').getAttribute('hidden'), null);
+  assert.equal(await lab.state.textContent(), 'past');
+});
