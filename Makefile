@@ -1,6 +1,6 @@
 # The front door: `make run` shows the page, `make test` tests everything. Both install what they miss first.
 .DEFAULT_GOAL := help
-.PHONY: help run test build size lint fmt clean
+.PHONY: help run test build size bench-viewer lint fmt clean
 
 # The scripts run on Node, so this is the one thing that has to be asked for before them.
 NODE_OK = node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null \
@@ -24,6 +24,10 @@ build: ## build the page into dist/
 size: ## bytes of the first load and time to a usable page, against the budgets
 	@$(NODE_OK)
 	@node scripts/size.mjs
+
+bench-viewer: ## time to read, select and scroll traces of 10,000 and 100,000 records
+	@$(NODE_OK)
+	@node scripts/bench-viewer.mjs
 
 lint: ## check format, lints, documentation and types
 	@$(NODE_OK)

@@ -47,6 +47,11 @@ try {
   // Whoever moves wants something, and the viewer is there before they have pressed.
   for (const sign of ['pointermove', 'pointerdown', 'keydown'])
     addEventListener(sign, () => withViewer(() => {}), { once: true, passive: true });
+  // A trace from elsewhere, from whoever has one.
+  addEventListener('crashlab:trace', (event) => {
+    const { name, text } = /** @type {CustomEvent} */ (event).detail;
+    withViewer(() => reader.showTrace(String(name), String(text)));
+  });
   document.documentElement.dataset.ready = 'true';
   performance.mark('usable');
 } catch (error) {
@@ -82,7 +87,7 @@ function withViewer(action) {
 
 /** @param {number} from @param {number} by */
 function neighbour(from, by) {
-  return viewer ? viewer.trace.lens.nextListed(engine.records, from, by) : from + by;
+  return viewer ? viewer.trace.lens.nextListed(reader.records, from, by) : from + by;
 }
 
 function draw() {
@@ -93,8 +98,8 @@ function draw() {
   drawn = { moment: moment(), records: engine.records.length, follows: reader.follows };
   render([top(), columns(reader.past ?? engine.view, engine.view), overlays()], root);
   viewer?.trace.settle(reader.selected);
-  viewer?.timeline.settle(engine.records, reader.selected);
-  if (!engine.prepared || reader.offers.length > 0) withViewer(() => {});
+  viewer?.timeline.settle(reader.records, reader.selected);
+  if (!engine.prepared || reader.offers.length > 0 || reader.foreign) withViewer(() => {});
 }
 
 function moment() {
@@ -213,6 +218,7 @@ function work(shown, present) {
     onCompare: (run_id) => reader.compare(run_id),
   });
   const above = html`<div class="above">${offers} ${beside}</div>`;
+  if (viewer && reader.foreign) return [above, ...foreign(viewer, reader.foreign)];
   if (!viewer || engine.prepared) return [above, line, engine.prepared ? ready(present) : nothing];
   const onSelect = (/** @type {number} */ record) => reader.select(record);
   return [
@@ -254,6 +260,37 @@ function work(shown, present) {
   ];
 }
 
+/**
+ * A trace from a file: it can be read, and nothing else.
+ * @param {NonNullable<typeof viewer>} parts
+ * @param {NonNullable<typeof reader.foreign>} trace
+ */
+function foreign({ timeline, trace, detail, imported }, { name, records }) {
+  const onSelect = (/** @type {number} */ record) => reader.select(record);
+  return [
+    imported({ name, records: records.length, onClose: () => reader.closeTrace() }),
+    timeline.render({
+      records,
+      selected: reader.selected,
+      worldly: new Set(),
+      inFlight: null,
+      range: trace.lens.range,
+      onSelect,
+      onNow: () => reader.now(),
+      onBrush: trace.brush,
+    }),
+    trace.render({ records, selected: reader.selected, stand: nothing, onSelect }),
+    detail({
+      detail: reader.detail,
+      newest: reader.selected === null,
+      side: 'changes',
+      ledger: [],
+      onSide: () => {},
+      onClose: () => reader.now(),
+    }),
+  ];
+}
+
 function question() {
   const asked = reader.question;
   if (!asked || !viewer) return nothing;
@@ -273,6 +310,10 @@ function question() {
 
 /** @param {import('./reader.js').LabView} shown */
 function places(shown) {
+  if (reader.foreign)
+    return html`<p class="nothing-behind">
+      This trace comes from a file: there is no agent, no storage and no world behind it.
+    </p>`;
   const gone = engine.taken || shown.phase === 'crashed' || shown.phase === 'fenced';
   const effect = reader.past || engine.prepared || gone ? null : shown.in_flight;
   const activity =

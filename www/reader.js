@@ -57,6 +57,9 @@ export class Reader {
   /** Goes up whenever the list has to follow the run again. */
   follows = 0;
 
+  /** A trace from a file, which is read instead of the run. @type {{ name: string, records: import('./engine.js').RecordView[] } | null} */
+  foreign = null;
+
   /** @type {string | null} */
   #seed = null;
   #form = { key: '', approver: '', note: '' };
@@ -352,9 +355,60 @@ export class Reader {
 
   // --- Looking -----------------------------------------------------------------------------------------------------------------
 
+  /** What is read: the run's records, or those of a file. */
+  get records() {
+    return this.foreign?.records ?? this.engine.records;
+  }
+
+  /**
+   * Shows a trace from a file: JSON Lines, one record per line.
+   * @param {string} name
+   * @param {string} text
+   */
+  async showTrace(name, text) {
+    const { readTrace } = await import('./viewer/foreign.js');
+    this.engine.pause();
+    this.#lookNowhere();
+    const foreign = { name, records: /** @type {import('./engine.js').RecordView[]} */ ([]) };
+    this.foreign = foreign;
+    const { skipped } = await readTrace(text, foreign.records, () => {
+      if (this.foreign !== foreign) return false;
+      this.#draw();
+      return true;
+    });
+    if (this.foreign !== foreign) return;
+    const { length } = foreign.records;
+    if (length === 0) this.closeTrace();
+    if (skipped > 0)
+      this.complain(
+        length === 0
+          ? `${name} is not a trace: none of its lines is a record with a type.`
+          : `${skipped} of the lines of ${name} are no records and are left out.`,
+      );
+  }
+
+  closeTrace() {
+    this.foreign = null;
+    this.#lookNowhere();
+    this.#lookAtNewest();
+    this.follows++;
+    this.#draw();
+  }
+
   /** @param {number} record */
   select(record) {
     this.selected = record;
+    const foreign = this.foreign?.records[record];
+    if (foreign) {
+      this.detail = {
+        record: foreign,
+        json: foreign.line,
+        changes: [],
+        state_json: 'null',
+        ledger: [],
+      };
+      return this.#draw();
+    }
     this.attempt(() => {
       this.past = this.engine.viewAt(record);
       this.detail = this.engine.detail(record);
@@ -367,7 +421,7 @@ export class Reader {
    * @param {(from: number, by: number) => number} neighbour  The next record of those that are listed.
    */
   move(by, neighbour) {
-    const last = this.engine.records.length - 1;
+    const last = this.records.length - 1;
     if (last < 0) return;
     const from = this.selected ?? (by < 0 ? last + 1 : last);
     this.select(Math.min(Math.max(neighbour(from, by), 0), last));
@@ -421,7 +475,7 @@ export class Reader {
   /** While nothing is selected, the newest record is shown, but not thousands of them a second. */
   #lookAtNewest() {
     const newest = this.engine.records.length - 1;
-    if (this.selected !== null || newest < 0 || this.#races) return;
+    if (this.selected !== null || this.foreign || newest < 0 || this.#races) return;
     if (this.detail?.record.index === newest) return;
     this.attempt(() => (this.detail = this.engine.detail(newest)));
   }

@@ -230,3 +230,23 @@ test('calls and steps fold, by mouse and by keys', async () => {
   assert.equal(await call.locator('ol').getAttribute('hidden'), null);
   assert.equal(await lab.state.textContent(), 'past');
 });
+
+test('what is copied from the record parses, with exact numbers', async () => {
+  const { page, lab } = await openLab({
+    path: '?speed=max#v=1&scenario=double-charge&seed=9007199254740993',
+    contextOptions: { permissions: ['clipboard-read', 'clipboard-write'] },
+  });
+  await lab.run();
+  await lab.stands('waiting');
+  await lab.records.nth(0).click();
+  const record = page.getByRole('region', { name: 'Record', exact: true });
+  const copied = async (name) => {
+    await page.evaluate(() => navigator.clipboard.writeText(''));
+    await record.getByRole('button', { name, exact: true }).click();
+    await page.waitForFunction(async () => (await navigator.clipboard.readText()) !== '');
+    return page.evaluate(() => navigator.clipboard.readText());
+  };
+  assert.equal(await copied('Copy seed'), '9007199254740993');
+  assert.equal(JSON.parse(await copied('Copy limits')).max_steps, 20);
+  assert.equal(JSON.parse(await copied('Copy the record')).type, 'run_start');
+});

@@ -1,8 +1,9 @@
-/** One record: its fields as JSON, what it changed in the agent, what it caused in the world. */
+/** One record: its fields as a tree, what it changed in the agent, what it caused in the world. */
 import { html, nothing } from 'lit/html.js';
-import { duration, plural } from '../ui/format.js';
+import { ref } from 'lit/directives/ref.js';
+import { bytes, duration, plural } from '../ui/format.js';
 import { glyph, homeOf } from '../ui/glyph.js';
-import { json } from '../ui/json.js';
+import { copy, tree } from './tree.js';
 import 'sheet:./detail.css';
 
 /**
@@ -14,6 +15,32 @@ import 'sheet:./detail.css';
  * @property {(side: 'changes' | 'state') => void} onSide
  * @property {() => void} onClose
  */
+
+/** A change that is longer is cut until somebody asks for all of it. */
+const LONG = 600;
+const MANY = 200;
+
+/** The tree of a text is made once, and stays open as it was opened. @type {WeakMap<Element, string>} */
+const drawn = new WeakMap();
+
+/**
+ * @param {string} text
+ * @param {string} label
+ */
+const treeOf = (text, label) =>
+  ref((element) => {
+    if (!element || drawn.get(element) === text) return;
+    drawn.set(element, text);
+    element.replaceChildren(tree(text, label));
+  });
+
+/** @param {string} text */
+const copyOf = (text) =>
+  ref((element) => {
+    if (!element || drawn.get(element) === text) return;
+    drawn.set(element, text);
+    element.replaceChildren(copy('the record', () => text));
+  });
 
 /** @param {Detail} props */
 export function detail(props) {
@@ -28,6 +55,7 @@ export function detail(props) {
         ${newest ? 'newest, ' : ''}record ${record.index}, step ${record.step}, at
         ${duration(record.at_s)} <span>${record.clock}</span>
       </p>
+      <span ${copyOf(record.line)}></span>
       ${
         newest
           ? nothing
@@ -40,7 +68,13 @@ export function detail(props) {
             </button>`
       }
     </header>
-    <pre class="fields" tabindex="0" aria-label="The record as JSON">${json(detail.json)}</pre>
+    <div
+      class="fields"
+      tabindex="0"
+      role="group"
+      aria-label="The record as JSON"
+      ${treeOf(record.line, 'Fields')}
+    ></div>
     ${side(props, detail)}
   </section>`;
 }
@@ -54,28 +88,62 @@ function side({ side, ledger, onSide }, detail) {
     html`<button aria-pressed=${side === id ? 'true' : 'false'} @click=${() => onSide(id)}>
       ${word}
     </button>`;
+  const { changes } = detail;
   return html`<div class="side">
     <div class="choice" role="group" aria-label="The agent's state">
-      ${tab('changes', detail.changes.length === 0 ? 'No change' : plural(detail.changes.length, 'change'))}
+      ${tab('changes', changes.length === 0 ? 'No change' : plural(changes.length, 'change'))}
       ${tab('state', 'State after')}
     </div>
     ${
       side === 'state'
-        ? html`<pre tabindex="0" aria-label="The agent's state after the record, as JSON">
-${json(detail.state_json)}</pre>`
+        ? html`<div
+            class="state-after"
+            tabindex="0"
+            role="group"
+            aria-label="The agent's state after the record, as JSON"
+            ${treeOf(detail.state_json, 'State')}
+          ></div>`
         : html`<div class="effects" tabindex="0" role="group" aria-label="What the record changed">
-            ${detail.changes.length === 0 ? html`<p class="none">It changed nothing in the agent's state.</p>` : nothing}
+            ${changes.length === 0 ? html`<p class="none">It changed nothing in the agent's state.</p>` : nothing}
             <ul>
-              ${detail.changes.map(
-                ({ path, before, after }) =>
-                  html`<li class="memory">
-                    <code class="path">${path}</code>
-                    ${before === null ? html`<ins>${after}</ins>` : html`<del>${before}</del> <span aria-hidden="true">→</span><ins>${after ?? 'nothing'}</ins>`}
-                  </li>`,
-              )}
+              ${changes.slice(0, MANY).map(change)}
+              ${changes.length > MANY ? html`<li>and ${plural(changes.length - MANY, 'change')} more</li>` : nothing}
               ${ledger.map(({ text }) => html`<li class="world"><span class="path">In the world</span><span>${text}</span></li>`)}
             </ul>
           </div>`
     }
   </div>`;
+}
+
+/** @param {import('../pkg/crashlab.js').Change} change */
+function change({ path, before, after }) {
+  return html`<li class="memory">
+    <code class="path">${path}</code>
+    ${
+      before === null
+        ? html`<ins>${cut(after ?? '')}</ins>`
+        : html`<del>${cut(before)}</del> <span aria-hidden="true">→</span>
+            <ins>${after === null ? 'nothing' : cut(after)}</ins>`
+    }
+  </li>`;
+}
+
+/** Long texts that are shown, with their buttons, so that one that was opened stays open. @type {Map<string, HTMLElement>} */
+const long = new Map();
+
+/** @param {string} text */
+function cut(text) {
+  if (text.length <= LONG) return text;
+  let span = long.get(text);
+  if (!span) {
+    span = document.createElement('span');
+    const all = document.createElement('button');
+    all.className = 'link';
+    all.textContent = `show all, ${bytes(text.length)}`;
+    all.addEventListener('click', () => span?.replaceChildren(text));
+    span.append(`${text.slice(0, LONG)}… `, all);
+    if (long.size > MANY) long.clear();
+    long.set(text, span);
+  }
+  return span;
 }

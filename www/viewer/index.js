@@ -5,6 +5,7 @@ export { compare } from './compare.js';
 export { crashMenu } from './crash-menu.js';
 export { detail } from './detail.js';
 export { help } from './help.js';
+export { imported } from './imported.js';
 export { Lens } from './lens.js';
 export { runs } from './runs.js';
 export { saved } from './saved.js';
