@@ -23,7 +23,7 @@ import { world } from './ui/world.js';
 const root = /** @type {HTMLElement} */ (document.getElementById('app'));
 const reader = new Reader(draw);
 const { engine } = reader;
-/** What reads a run; null until there is a run to read. @type {ReturnType<typeof furnish> | null} */
+/** What reads a run; null until there is a run to read. @type {ReturnType<typeof import('./viewer/index.js').createViewer> | null} */
 let viewer = null;
 /** @type {Promise<void> | null} */
 let loading = null;
@@ -39,7 +39,7 @@ try {
     a: () => reader.answer('approved'),
     d: () => reader.answer('denied'),
     '?': () => withViewer(() => reader.show({ helpOpen: true })),
-    '/': () => viewer?.trace.search(),
+    '/': () => viewer?.search(),
     ArrowUp: () => reader.move(-1, neighbour),
     ArrowDown: () => reader.move(1, neighbour),
     Escape: () => reader.now(),
@@ -60,12 +60,6 @@ try {
   render(html`<p class="loading" role="alert">${text}</p>`, root);
 }
 
-/** @param {typeof import('./viewer/index.js')} parts */
-function furnish(parts) {
-  const trace = parts.createTrace(draw);
-  return { ...parts, trace, timeline: parts.createTimeline(draw) };
-}
-
 /**
  * Does something for which the viewer has to be there.
  * @param {() => void} action
@@ -73,8 +67,8 @@ function furnish(parts) {
 function withViewer(action) {
   if (viewer) return action();
   loading ??= import('./viewer/index.js').then(
-    (parts) => {
-      viewer = furnish(parts);
+    ({ createViewer }) => {
+      viewer = createViewer(reader, draw);
       draw();
     },
     (error) => {
@@ -87,18 +81,17 @@ function withViewer(action) {
 
 /** @param {number} from @param {number} by */
 function neighbour(from, by) {
-  return viewer ? viewer.trace.lens.nextListed(reader.records, from, by) : from + by;
+  return viewer ? viewer.neighbour(from, by) : from + by;
 }
 
 function draw() {
   if (!engine.view) return;
   if (root.firstElementChild?.matches('.loading')) root.replaceChildren();
   keepQuiet(jumps());
-  if (drawn.follows !== reader.follows) viewer?.trace.follow();
+  if (drawn.follows !== reader.follows) viewer?.follow();
   drawn = { moment: moment(), records: engine.records.length, follows: reader.follows };
   render([top(), columns(reader.past ?? engine.view, engine.view), overlays()], root);
-  viewer?.trace.settle(reader.selected);
-  viewer?.timeline.settle(reader.records, reader.selected);
+  viewer?.settle();
   if (!engine.prepared || reader.offers.length > 0 || reader.foreign) withViewer(() => {});
 }
 
@@ -130,7 +123,7 @@ function top() {
         ...run(),
         speed: engine.speed,
         speeds: SPEEDS.map(({ name }) => name),
-        crashMenu: (crashable) => crashMenu(crashable),
+        crashMenu: (crashable) => viewer?.crashMenu(crashable),
         onToggle: () => withViewer(() => reader.toggle()),
         onStep: () => withViewer(() => reader.step()),
         onCrash: () => reader.crash(),
@@ -142,22 +135,6 @@ function top() {
       ${tools(props)}
     </header>
     ${tabs(reader.tab, { asked: reader.question !== null, onTab: (tab) => reader.show({ tab }) })}`;
-}
-
-/** @param {boolean} crashable */
-function crashMenu(crashable) {
-  return viewer?.crashMenu(
-    {
-      view: engine.view,
-      gaps: reader.gaps,
-      gapFilter: reader.gapFilter,
-      lasting: engine.lasting,
-      onRealCrash: () => reader.crashForReal(),
-      onGapFilter: (gapFilter) => reader.show({ gapFilter }),
-      onArm: (gap) => reader.arm(gap),
-    },
-    crashable,
-  );
 }
 
 /** What several components have to know about the present. */
@@ -205,107 +182,10 @@ function work(shown, present) {
     onBranch: () => reader.branch(),
     onDisarm: () => reader.arm(null),
   });
-  const offers = viewer?.saved({
-    offers: reader.offers,
-    onResume: (run_id) => reader.takeUp(run_id),
-    onLook: (run_id) => reader.look(run_id),
-    onForget: (run_id) => reader.forget(run_id),
-  });
-  const beside = viewer?.runs({
-    present: engine.prepared ? null : engine.name,
-    shelf: [...engine.shelf].map(([run_id, { name }]) => ({ run_id, name })),
-    onSwitch: (run_id) => reader.switchTo(run_id),
-    onCompare: (run_id) => reader.compare(run_id),
-  });
-  const above = html`<div class="above">${offers} ${beside}</div>`;
-  if (viewer && reader.foreign) return [above, ...foreign(viewer, reader.foreign)];
-  if (!viewer || engine.prepared) return [above, line, engine.prepared ? ready(present) : nothing];
-  const onSelect = (/** @type {number} */ record) => reader.select(record);
-  return [
-    above,
-    line,
-    viewer.timeline.render({
-      records: engine.records,
-      selected: reader.selected,
-      worldly: viewer.worldRecords(present.world),
-      inFlight: present.in_flight,
-      range: viewer.trace.lens.range,
-      onSelect,
-      onNow: () => reader.now(),
-      onBrush: viewer.trace.brush,
-    }),
-    viewer.trace.render({
-      records: engine.records,
-      selected: reader.selected,
-      stand: viewer.stand({
-        ...run(),
-        found: reader.found,
-        question: question(),
-        onResume: () => reader.resume(),
-        onForget: () => reader.reset(),
-        onAgain: () => reader.reset(),
-      }),
-      onSelect,
-    }),
-    viewer.detail({
-      detail: reader.detail,
-      newest: reader.selected === null,
-      side: reader.side,
-      ledger: viewer
-        .ledgerRows(shown.world)
-        .filter(({ seq }) => reader.detail?.ledger.includes(seq)),
-      onSide: (side) => reader.show({ side }),
-      onClose: () => reader.now(),
-    }),
-  ];
-}
-
-/**
- * A trace from a file: it can be read, and nothing else.
- * @param {NonNullable<typeof viewer>} parts
- * @param {NonNullable<typeof reader.foreign>} trace
- */
-function foreign({ timeline, trace, detail, imported }, { name, records }) {
-  const onSelect = (/** @type {number} */ record) => reader.select(record);
-  return [
-    imported({ name, records: records.length, onClose: () => reader.closeTrace() }),
-    timeline.render({
-      records,
-      selected: reader.selected,
-      worldly: new Set(),
-      inFlight: null,
-      range: trace.lens.range,
-      onSelect,
-      onNow: () => reader.now(),
-      onBrush: trace.brush,
-    }),
-    trace.render({ records, selected: reader.selected, stand: nothing, onSelect }),
-    detail({
-      detail: reader.detail,
-      newest: reader.selected === null,
-      side: 'changes',
-      ledger: [],
-      onSide: () => {},
-      onClose: () => reader.now(),
-    }),
-  ];
-}
-
-function question() {
-  const asked = reader.question;
-  if (!asked || !viewer) return nothing;
-  const form = reader.formFor(asked.approval_key);
-  return viewer.approval({
-    question: asked,
-    approver: form.approver,
-    note: form.note,
-    gone: engine.view?.phase === 'crashed',
-    onInput: (change) => {
-      Object.assign(form, change);
-      draw();
-    },
-    onDecide: (decision) => reader.decide(asked.approval_key, decision),
-  });
+  const others = viewer?.others();
+  if (viewer && reader.foreign) return [others, viewer.file(reader.foreign)];
+  if (!viewer || engine.prepared) return [others, line, engine.prepared ? ready(present) : nothing];
+  return [others, line, viewer.run(shown, present)];
 }
 
 /** @param {import('./reader.js').LabView} shown */
@@ -343,18 +223,6 @@ function places(shown) {
   ];
 }
 
-function comparison() {
-  const { comparing } = reader;
-  const other = comparing && engine.beside(comparing);
-  if (!viewer || !other || !engine.view) return nothing;
-  const present = { name: engine.name, records: engine.records, view: engine.view };
-  return viewer.compare([other, present], () => reader.compare(null));
-}
-
 function overlays() {
-  return [
-    notices(reader.notices, (id) => reader.dismiss(id)),
-    comparison(),
-    viewer?.help(reader.helpOpen, () => reader.show({ helpOpen: false })),
-  ];
+  return [notices(reader.notices, (id) => reader.dismiss(id)), viewer?.overlays()];
 }

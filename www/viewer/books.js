@@ -1,12 +1,28 @@
 /** What the world's books say, for who reads records. */
 
-/**
- * The records that changed something out there.
- * @param {import('../pkg/crashlab.js').WorldView} world
- */
-export function worldRecords({ refunds, notes, outbox }) {
-  const rows = [...refunds, ...notes, ...outbox];
-  return new Set(rows.flatMap(({ record }) => (record === null ? [] : [record])));
+/** The records that changed something out there. The books only grow, so a drawing costs what is new. */
+export class Books {
+  /** @type {Set<number>} */
+  #records = new Set();
+  /** @type {unknown} */
+  #read = null;
+  #counts = [0, 0, 0];
+
+  /** @param {import('../pkg/crashlab.js').WorldView} world */
+  records({ refunds, notes, outbox }) {
+    if (this.#read !== refunds) {
+      this.#read = refunds;
+      this.#records = new Set();
+      this.#counts = [0, 0, 0];
+    }
+    [refunds, notes, outbox].forEach((rows, list) => {
+      for (; this.#counts[list] < rows.length; this.#counts[list]++) {
+        const { record } = rows[this.#counts[list]];
+        if (record !== null) this.#records.add(record);
+      }
+    });
+    return this.#records;
+  }
 }
 
 /**

@@ -1,14 +1,163 @@
-/** The viewer: everything that a run needs to be read. It is loaded when a run is about to begin, or is found. */
-export { approval } from './approval.js';
-export { ledgerRows, worldRecords } from './books.js';
-export { compare } from './compare.js';
-export { crashMenu } from './crash-menu.js';
-export { detail } from './detail.js';
-export { help } from './help.js';
-export { imported } from './imported.js';
-export { Lens } from './lens.js';
-export { runs } from './runs.js';
-export { saved } from './saved.js';
-export { stand } from './stand.js';
-export { createTimeline } from './timeline.js';
-export { createTrace } from './trace.js';
+/**
+ * The viewer: everything that a run needs to be read. It is loaded when a run is about to begin, or is found. As `main.js` does for
+ * the rest, this puts its parts together, and nothing else here knows two of them.
+ *
+ * @typedef {import('../reader.js').LabView} LabView
+ */
+import { html, nothing } from 'lit/html.js';
+import { approval } from './approval.js';
+import { Books, ledgerRows } from './books.js';
+import { compare } from './compare.js';
+import { crashMenu } from './crash-menu.js';
+import { detail } from './detail.js';
+import { help } from './help.js';
+import { imported } from './imported.js';
+import { runs } from './runs.js';
+import { saved } from './saved.js';
+import { stand } from './stand.js';
+import { createTimeline } from './timeline.js';
+import { createTrace } from './trace.js';
+
+/**
+ * @param {import('../reader.js').Reader} reader
+ * @param {() => void} draw
+ */
+export function createViewer(reader, draw) {
+  const { engine } = reader;
+  const trace = createTrace(draw);
+  const timeline = createTimeline(draw);
+  const books = new Books();
+  const onSelect = (/** @type {number} */ record) => reader.select(record);
+  const onNow = () => reader.now();
+
+  /** @param {Set<number>} worldly @param {import('../pkg/crashlab.js').EffectView | null} inFlight @param {unknown} standing */
+  const reading = (worldly, inFlight, standing) => {
+    const { records, selected } = reader;
+    const { range } = trace.lens;
+    const onBrush = trace.brush;
+    return [
+      timeline.render({ records, selected, worldly, inFlight, range, onSelect, onNow, onBrush }),
+      trace.render({ records, selected, stand: standing, onSelect }),
+    ];
+  };
+
+  /** @param {{ seq: number, text: string }[]} ledger */
+  const record = (ledger) =>
+    detail({
+      detail: reader.detail,
+      newest: reader.selected === null,
+      side: reader.side,
+      ledger,
+      onSide: (side) => reader.show({ side }),
+      onClose: onNow,
+    });
+
+  const question = () => {
+    const asked = reader.question;
+    if (!asked) return nothing;
+    const form = reader.formFor(asked.approval_key);
+    return approval({
+      question: asked,
+      approver: form.approver,
+      note: form.note,
+      gone: engine.view?.phase === 'crashed',
+      onInput: (change) => {
+        Object.assign(form, change);
+        draw();
+      },
+      onDecide: (decision) => reader.decide(asked.approval_key, decision),
+    });
+  };
+
+  return {
+    search: () => trace.search(),
+    follow: () => trace.follow(),
+
+    /** @param {number} from @param {number} by */
+    neighbour: (from, by) => trace.lens.nextListed(reader.records, from, by),
+
+    /** After each drawing. */
+    settle() {
+      trace.settle(reader.selected);
+      timeline.settle(reader.records, reader.selected);
+    },
+
+    /** Runs of before, and runs beside the present one. */
+    others: () =>
+      html`<div class="above">
+        ${saved({
+          offers: reader.offers,
+          onResume: (run_id) => reader.takeUp(run_id),
+          onLook: (run_id) => reader.look(run_id),
+          onForget: (run_id) => reader.forget(run_id),
+        })}
+        ${runs({
+          present: engine.prepared ? null : engine.name,
+          shelf: [...engine.shelf].map(([run_id, { name }]) => ({ run_id, name })),
+          onSwitch: (run_id) => reader.switchTo(run_id),
+          onCompare: (run_id) => reader.compare(run_id),
+        })}
+      </div>`,
+
+    /**
+     * Timeline, trace and record of the present run.
+     * @param {LabView} shown
+     * @param {LabView} present
+     */
+    run(shown, present) {
+      const { running, taken } = engine;
+      const standing = stand({
+        view: present,
+        running,
+        taken,
+        found: reader.found,
+        question: question(),
+        onResume: () => reader.resume(),
+        onForget: () => reader.reset(),
+        onAgain: () => reader.reset(),
+      });
+      const caused = reader.detail?.ledger ?? [];
+      const rows =
+        caused.length === 0
+          ? []
+          : ledgerRows(shown.world).filter(({ seq }) => caused.includes(seq));
+      return [...reading(books.records(present.world), present.in_flight, standing), record(rows)];
+    },
+
+    /**
+     * A trace from a file: it can be read, and nothing else.
+     * @param {NonNullable<typeof reader.foreign>} file
+     */
+    file: ({ name, records }) => [
+      imported({ name, records: records.length, onClose: () => reader.closeTrace() }),
+      ...reading(new Set(), null, nothing),
+      record([]),
+    ],
+
+    /** @param {boolean} crashable */
+    crashMenu: (crashable) =>
+      crashMenu(
+        {
+          view: engine.view,
+          gaps: reader.gaps,
+          gapFilter: reader.gapFilter,
+          lasting: engine.lasting,
+          onRealCrash: () => reader.crashForReal(),
+          onGapFilter: (gapFilter) => reader.show({ gapFilter }),
+          onArm: (gap) => reader.arm(gap),
+        },
+        crashable,
+      ),
+
+    overlays() {
+      const other = reader.comparing && engine.beside(reader.comparing);
+      const { name, records, view } = engine;
+      return [
+        other && view
+          ? compare([other, { name, records, view }], () => reader.compare(null))
+          : nothing,
+        help(reader.helpOpen, () => reader.show({ helpOpen: false })),
+      ];
+    },
+  };
+}
