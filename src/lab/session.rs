@@ -19,7 +19,7 @@ use super::world::{Reply, ToolRequest, World};
 use crate::agent::Agent;
 use crate::agent::config::Config;
 use crate::agent::protocol::{Answer, Decision, Effect, EffectKind, Event};
-use crate::agent::state::Status;
+use crate::agent::state::{AgentState, Status};
 use crate::log::record::{Record, RecordBody};
 use crate::log::recovery::{RecoveryError, recover};
 use crate::log::store::{Store, StoreError, Writer};
@@ -122,11 +122,30 @@ impl Session {
         Ok(session)
     }
 
+    /// A session that goes on from a checkpoint of another run, in a new run: [`Setup::run_id_from`] is its name. The store has to
+    /// be empty, and the world is as the scenario has it: what the other run did outside is not in its books.
+    ///
+    /// What people approved there was approved for that run. It is asked again here.
+    pub fn start_from(setup: Setup, state: &AgentState, store: &mut dyn Store) -> Result<Session, SessionError> {
+        let run_id = setup.run_id_from(state);
+        let config = Arc::new(setup.scenario.config(setup.mechanisms, setup.seed, run_id));
+        let state = Arc::new(AgentState { log_position: 0, approvals: Vec::new(), ..state.clone() });
+        let epoch = store.take_over().map_err(SessionError::Store)?;
+        let writer = Writer { epoch, fenced: setup.mechanisms.has(Mechanism::SingleWriter) };
+        store.save(writer, &state).map_err(SessionError::Store)?;
+        let mut session = Session::reopen(setup, Vec::new(), Progress::default(), store);
+        session.config = config;
+        session.resume(store)?;
+        Ok(session)
+    }
+
     /// A session on a run that is in storage. There is no agent in it: `resume` makes one.
     pub fn reopen(setup: Setup, rows: Vec<Arc<super::ledger::Row>>, progress: Progress, store: &dyn Store) -> Session {
         let Setup { scenario, mechanisms, seed, interactive, branch: _ } = &setup;
-        let config = Arc::new(scenario.config(*mechanisms, *seed, setup.run_id()));
         let log = store.read().records;
+        // A run that goes on from another run's checkpoint has a name of its own.
+        let run_id = log.first().map_or_else(|| setup.run_id(), |record| record.run_id.clone());
+        let config = Arc::new(scenario.config(*mechanisms, *seed, run_id));
         let newest = rows.iter().map(|row| row.at_ms).chain(log.iter().map(|record| record.ts_ms)).max();
         let recognises_keys = mechanisms.has(Mechanism::Idempotency);
         let herd = Herd::of(scenario, *mechanisms, *seed).map(Arc::new);

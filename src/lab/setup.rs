@@ -5,6 +5,8 @@ use std::sync::Arc;
 use super::mechanisms::{Mechanism, Mechanisms};
 use super::scenario::Scenario;
 use crate::agent::identity::hash64;
+use crate::agent::state::AgentState;
+use crate::log::checkpoint;
 
 /// How a session is set up.
 #[derive(Clone, Debug)]
@@ -38,5 +40,11 @@ impl Setup {
         }
         let digest = hash64(input.as_bytes());
         format!("{}-{:08x}", self.scenario.task_id, digest >> 32).into()
+    }
+
+    /// The name of the run that goes on from a checkpoint of another run: another checkpoint is another run.
+    pub fn run_id_from(&self, checkpoint: &AgentState) -> Arc<str> {
+        let digest = hash64(checkpoint::encode(checkpoint).as_bytes());
+        format!("{}-{:08x}", self.run_id(), digest >> 32).into()
     }
 }

@@ -74,7 +74,12 @@ pub fn encode(state: &AgentState) -> String {
 /// Reads a checkpoint. One written by another program may lack what stands behind the thirteen keys; the exact cost then is
 /// `cost_usd`.
 pub fn decode(text: &str) -> Result<AgentState, ReadError> {
-    read(&parse(text)?, "$", |from| {
+    decode_json(&parse(text)?)
+}
+
+/// Reads a checkpoint that has been parsed.
+pub fn decode_json(value: &Value) -> Result<AgentState, ReadError> {
+    read(value, "$", |from| {
         let version = from.optional("version", Fields::count).unwrap_or(VERSION);
         if version != VERSION {
             from.note(ReadError::new("$.version", format!("this is version {version}; this program reads version {VERSION}")));

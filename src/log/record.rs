@@ -270,7 +270,12 @@ impl Record {
 
     /// Reads one line. The error names the field.
     pub fn from_line(line: &str) -> Result<Record, ReadError> {
-        read(&parse(line)?, "$", |from| Record {
+        Record::from_json(&parse(line)?)
+    }
+
+    /// Reads what stands in one line. The error names the field.
+    pub fn from_json(value: &Value) -> Result<Record, ReadError> {
+        read(value, "$", |from| Record {
             ts_ms: from.scaled("ts", 3),
             run_id: from.shared("run_id"),
             step: from.small_count("step"),

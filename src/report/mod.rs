@@ -4,6 +4,7 @@ pub mod describe;
 pub mod diff;
 pub mod gaps;
 pub mod herd;
+pub mod imported;
 pub mod mcp;
 pub mod otel;
 pub mod view;

@@ -534,3 +534,36 @@ export interface HerdView {
   /** When the last of them was; null: none was. */
   last_served_s: number | null;
 }
+
+// --- Files, judgement, diagnosis -------------------------------------------------------------------------------------------------
+
+/** A trace that was read from a file. */
+export interface TraceSummary {
+  /** Lines that are not empty; everything that names a record counts these, from 0. */
+  records: number;
+  /** How many of them have something missing, unknown or wrong. */
+  foreign: number;
+  /** The runs, in the order in which they begin. */
+  runs: { run_id: string; records: number }[];
+  /** Lines that cannot be read. They are kept, too. */
+  problems: { index: number; line: number; message: string }[];
+}
+
+/** A line of a trace from a file. */
+export interface TraceRow {
+  record: RecordView;
+  /** The number of the line in the file, from 1. */
+  line_number: number;
+  /** `known`: a record of this program. `foreign`: see `remarks`. `broken`: cannot be read; `record.text` says why. */
+  form: 'known' | 'foreign' | 'broken';
+  remarks: Remarks;
+}
+
+/** What is unusual about a record. Fields are named as paths, such as `tool_calls[0].id`. */
+export interface Remarks {
+  unknown_type: boolean;
+  missing: string[];
+  unknown: string[];
+  /** Path, what was expected, what stands there. */
+  wrong: string[];
+}

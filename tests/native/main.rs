@@ -5,6 +5,7 @@
 mod explore;
 mod faults;
 mod golden;
+mod import;
 mod long_runs;
 mod mechanisms;
 mod otel;
