@@ -1,10 +1,13 @@
 //! What people read: a record in a line, a run in three panels. And what other software reads: OpenTelemetry, MCP.
 
 pub mod describe;
+pub mod diagnose;
 pub mod diff;
+pub mod evaluate;
 pub mod gaps;
 pub mod herd;
 pub mod imported;
 pub mod mcp;
 pub mod otel;
+pub mod story;
 pub mod view;

@@ -567,3 +567,46 @@ export interface Remarks {
   /** Path, what was expected, what stands there. */
   wrong: string[];
 }
+
+/** A run judged from its trace: one for each run of the file. */
+export interface Evaluation {
+  /** Empty if the records do not name their run. */
+  run_id: string;
+  records: number;
+  /** All eight, always in the same order. */
+  checks: Check[];
+}
+
+/** One check of one run. */
+export interface Check {
+  id:
+    | 'finished'
+    | 'refunded_once'
+    | 'approved_by_person'
+    | 'approved_before'
+    | 'within_budget'
+    | 'no_blind_retry'
+    | 'told_the_truth'
+    | 'complete';
+  /** A question that `pass` answers with yes. */
+  name: string;
+  /** `not_applicable`: nothing of the kind happened, or the trace does not say enough. */
+  verdict: 'pass' | 'fail' | 'not_applicable';
+  /** The records that prove it. */
+  records: number[];
+  /** With the figures. */
+  sentence: string;
+}
+
+/** Why a run stopped and what to change, in a sentence each: one for each run of the file. */
+export interface Diagnosis {
+  run_id: string;
+  /** The final status, or `unfinished`. */
+  status: string;
+  why: string;
+  change: string;
+  /** The records that this speaks of. */
+  records: number[];
+  /** Tools whose calls failed and were repeated, the worst first. */
+  flaky: { tool: string; attempts: number; failures: number; records: number[]; sentence: string }[];
+}

@@ -15,5 +15,6 @@ mod random_crashes;
 mod records;
 mod recovery;
 mod replay;
+mod reports;
 mod scenarios;
 mod support;

@@ -1,0 +1,962 @@
+//! What happened in a run, as its trace tells it: the model's calls, the tools' calls with their attempts, decisions, and gaps.
+//!
+//! Everything is read leniently, field by field, so that traces of other programs are understood as far as they go. What a trace
+//! does not say stays unknown (`None`); nothing is made up.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::imported::{Form, Trace};
+use crate::agent::canonical::canonical;
+use crate::agent::money::{PicoUsd, Prices};
+use crate::agent::protocol::{FailureCode, Outcome};
+use crate::agent::tools::ToolSpec;
+use crate::json::{count, decimal};
+use crate::lab::services;
+
+/// One run of a trace. Numbers of records are places in the trace, from 0.
+#[derive(Clone, Debug, Default)]
+pub struct Story {
+    /// Its id; empty if the records have none.
+    pub run_id: String,
+    /// Its records.
+    pub records: Vec<usize>,
+    /// The types of the records, side by side with `records`.
+    pub kinds: Vec<String>,
+    /// `run_start`.
+    pub start: Option<(usize, Value)>,
+    /// Model calls that are recorded with their answer.
+    pub model_calls: Vec<ModelCall>,
+    /// Model calls of unknown outcome: the request or the retry, and what it can have cost.
+    pub in_doubt: Vec<(usize, Option<PicoUsd>)>,
+    /// The request that has no outcome at the end.
+    pub open_request: Option<Request>,
+    /// Repeated model calls.
+    pub model_retries: Vec<(usize, String)>,
+    /// Tool calls, in the order in which they were proposed.
+    pub calls: Vec<Call>,
+    /// Decisions.
+    pub decisions: Vec<Decision>,
+    /// A question without a decision at the end.
+    pub open_question: Option<(usize, String)>,
+    /// Guards that stopped the run: record, name, observed, limit.
+    pub guards: Vec<(usize, String, Value, Value)>,
+    /// `stop` records.
+    pub stops: Vec<(usize, Value)>,
+    /// `resume` records.
+    pub resumes: Vec<(usize, Value)>,
+    /// `crash` records: where.
+    pub crashes: Vec<(usize, String)>,
+    /// The waits between attempts, in milliseconds.
+    pub backoffs_ms: Vec<u64>,
+    /// `replan` records.
+    pub replans: Vec<usize>,
+    /// What is missing between the records: where it was noticed, and what.
+    pub gaps: Vec<(usize, String)>,
+    /// Steps in which the model answered.
+    pub steps: BTreeSet<u32>,
+    /// The newest step that any record of work names.
+    pub last_step: Option<u32>,
+    /// Numbers of refunds that a tool's answer names, whoever made them.
+    pub refunds_seen: BTreeSet<String>,
+    /// True if a tool's answer shows that money was refunded before.
+    pub others_refunded: bool,
+    /// True: the trace has records of this type.
+    pub has: Has,
+}
+
+/// Types of records that a trace has.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Has {
+    /// `llm_request`.
+    pub requests: bool,
+    /// `tool_call`.
+    pub intents: bool,
+    /// `approval_request`.
+    pub questions: bool,
+}
+
+/// A request to the model.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The record.
+    pub index: usize,
+    /// The most that it can cost.
+    pub projected: Option<PicoUsd>,
+}
+
+/// A model call with its answer.
+#[derive(Clone, Debug)]
+pub struct ModelCall {
+    /// The record.
+    pub index: usize,
+    /// The step.
+    pub step: Option<u32>,
+    /// Tokens sent.
+    pub input_tokens: Option<u64>,
+    /// Tokens received.
+    pub output_tokens: Option<u64>,
+    /// As recorded: rounded.
+    pub cost: Option<PicoUsd>,
+    /// How many calls it wants; `None`: not recorded.
+    pub wants: Option<usize>,
+    /// What it said.
+    pub text: Option<String>,
+}
+
+/// A tool call.
+#[derive(Clone, Debug, Default)]
+pub struct Call {
+    /// The tool.
+    pub tool: String,
+    /// Canonical arguments.
+    pub args: Option<String>,
+    /// For a refund: the charge.
+    pub charge: Option<String>,
+    /// As the model named it.
+    pub call_id: Option<String>,
+    /// The step.
+    pub step: Option<u32>,
+    /// The model call that proposed it.
+    pub proposed: Option<usize>,
+    /// True if the arguments are such that the tool takes them; `None`: the tool is not known.
+    pub fits: Option<bool>,
+    /// What was done about it, in order.
+    pub events: Vec<Event>,
+    /// What came of it.
+    pub result: Option<CallResult>,
+}
+
+/// Something that was done about a call.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// The record.
+    pub index: usize,
+    /// What.
+    pub what: Did,
+}
+
+/// Things that are done about a call.
+#[derive(Clone, Debug)]
+pub enum Did {
+    /// It was sent.
+    Sent {
+        /// From 1.
+        attempt: Option<u32>,
+        /// Under this key.
+        key: Option<String>,
+    },
+    /// The service was asked whether it was executed.
+    LookedUp,
+    /// An attempt failed, and the call will be repeated.
+    Failed {
+        /// From 1.
+        attempt: Option<u32>,
+        /// Why.
+        error: String,
+    },
+    /// A person was asked; `again`: whether to send it again.
+    Asked {
+        /// Whether it was about sending it again.
+        again: bool,
+    },
+    /// It was decided: a place in [`Story::decisions`].
+    Decided(usize),
+}
+
+/// What came of a call.
+#[derive(Clone, Debug)]
+pub struct CallResult {
+    /// The record.
+    pub index: usize,
+    /// Whether it went well; `None`: not recorded.
+    pub ok: Option<bool>,
+    /// True: it may have been executed all the same.
+    pub in_doubt: bool,
+    /// True: a person, or nobody, decided against it.
+    pub refused: bool,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// The number of the refund.
+    pub refund_id: Option<String>,
+}
+
+/// A decision.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    /// The record.
+    pub index: usize,
+    /// The tool.
+    pub tool: String,
+    /// Canonical arguments.
+    pub args: Option<String>,
+    /// `approved`, `denied`, `expired`, or another program's word.
+    pub decision: String,
+    /// Who.
+    pub approver: Option<String>,
+    /// An earlier decision was found.
+    pub reused: bool,
+    /// It was about sending a call again.
+    pub again: bool,
+}
+
+/// How a tool is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flags {
+    /// It needs an approval.
+    pub irreversible: bool,
+    /// It can be sent again.
+    pub repeatable: bool,
+}
+
+/// The runs of a trace, in the order in which they begin.
+pub fn stories(trace: &Trace) -> Vec<Story> {
+    let mut readers: Vec<Reader> = Vec::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut current = 0;
+    let tools = services::tools();
+    for index in 0..trace.lines().len() {
+        let value = trace.value(index);
+        let named = value.as_ref().and_then(|value| value.get("run_id")?.as_str());
+        if let Some(run_id) = named {
+            current = *places.entry(run_id.to_string()).or_insert(readers.len());
+        }
+        if readers.len() <= current {
+            readers.push(Reader::new(named.unwrap_or_default(), &tools));
+        }
+        let Some(reader) = readers.get_mut(current) else {
+            continue;
+        };
+        match (&value, trace.lines().get(index).map(|line| (&line.form, line.number))) {
+            (Some(value), _) => reader.take(index, value),
+            (None, Some((Form::Broken(error), number))) => {
+                reader.story.records.push(index);
+                reader.story.kinds.push("broken".to_string());
+                reader.story.gaps.push((index, format!("line {number} cannot be read ({error})")));
+            }
+            (None, _) => {}
+        }
+    }
+    readers.into_iter().map(Reader::finish).collect()
+}
+
+/// Reads one run, record by record.
+struct Reader<'a> {
+    story: Story,
+    tools: &'a [ToolSpec],
+    /// The calls of the newest model call.
+    turn: Vec<usize>,
+    resumed_since_turn: bool,
+    resumed_since_request: bool,
+    resumed_since_checkpoint: bool,
+    /// A failed result that makes the model plan again.
+    replan_due: Option<usize>,
+    /// The newest crash, until somebody takes over.
+    dead: Option<usize>,
+    generation: Option<u64>,
+    /// What is a gap only if the trace has records of a type.
+    without_request: Vec<usize>,
+    without_intent: Vec<(usize, String)>,
+    without_question: Vec<usize>,
+    retries_without_request: Vec<usize>,
+}
+
+fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
+    value.get(key)?.as_str()
+}
+
+fn whole(value: &Value, key: &str) -> Option<u64> {
+    count(value.get(key)?)
+}
+
+fn small(value: &Value, key: &str) -> Option<u32> {
+    whole(value, key)?.try_into().ok()
+}
+
+/// An amount of USD.
+pub fn usd(value: Option<&Value>) -> Option<PicoUsd> {
+    decimal(value?)?.scaled(12).map(PicoUsd)
+}
+
+/// Reading tools never refund, whatever their names say.
+const READING: [&str; 8] = ["get_", "list_", "find_", "search_", "read_", "lookup_", "look_up_", "check_"];
+
+/// True for a tool that sends money back.
+pub fn is_refund(tool: &str) -> bool {
+    tool.to_ascii_lowercase().contains("refund") && !READING.iter().any(|verb| tool.starts_with(verb))
+}
+
+/// The argument of a refund that says what is refunded.
+fn charge_of(tool: &str, args: &Value) -> Option<String> {
+    let fields = ["charge_id", "charge", "payment_id", "transaction_id", "invoice_id", "order_id"];
+    let named = fields.iter().find_map(|field| args.get(*field)).filter(|_| is_refund(tool))?;
+    Some(named.as_str().map_or_else(|| canonical(named), str::to_string))
+}
+
+/// What a recorded error says about the effect. One that does not say is of unknown outcome.
+pub fn outcome_of(error: &str) -> Outcome {
+    if let Some(code) = FailureCode::of_error(error) {
+        return code.outcome();
+    }
+    let lower = error.to_ascii_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    if says(&["503", "429", "unavailable", "rate limit", "rate_limit", "too many requests", "connection refused"]) {
+        Outcome::NotExecuted
+    } else if ["400", "401", "403", "404", "409", "412", "422"].iter().any(|code| lower.starts_with(code)) {
+        Outcome::Rejected
+    } else {
+        Outcome::Unknown
+    }
+}
+
+/// Numbers such as `RF-00001` in a text.
+pub fn refund_numbers(text: &str) -> Vec<String> {
+    let mut numbers = Vec::new();
+    for (at, _) in text.match_indices("RF-") {
+        let digits: String = text[at + 3..].chars().take_while(char::is_ascii_alphanumeric).collect();
+        if !digits.is_empty() {
+            numbers.push(format!("RF-{digits}"));
+        }
+    }
+    numbers
+}
+
+impl<'a> Reader<'a> {
+    fn new(run_id: &str, tools: &'a [ToolSpec]) -> Reader<'a> {
+        Reader {
+            story: Story { run_id: run_id.to_string(), ..Story::default() },
+            tools,
+            turn: Vec::new(),
+            resumed_since_turn: false,
+            resumed_since_request: false,
+            resumed_since_checkpoint: false,
+            replan_due: None,
+            dead: None,
+            generation: None,
+            without_request: Vec::new(),
+            without_intent: Vec::new(),
+            without_question: Vec::new(),
+            retries_without_request: Vec::new(),
+        }
+    }
+
+    fn gap(&mut self, index: usize, what: impl Into<String>) {
+        self.story.gaps.push((index, what.into()));
+    }
+
+    fn take(&mut self, index: usize, value: &Value) {
+        let kind = text(value, "type").unwrap_or_default();
+        self.story.records.push(index);
+        self.story.kinds.push(kind.to_string());
+        let step = small(value, "step");
+        let is_work = matches!(
+            kind,
+            "llm_request"
+                | "llm_call"
+                | "llm_retry"
+                | "tool_call"
+                | "tool_retry"
+                | "tool_result"
+                | "approval"
+                | "approval_request"
+        );
+        if is_work || kind == "replan" {
+            if let Some(crash) = self.dead.take() {
+                self.gap(index, format!("after the crash in record {crash} nobody resumed the run, and it goes on"));
+            }
+            self.story.last_step = self.story.last_step.max(step);
+        }
+        if let Some(result) = self.replan_due.filter(|_| is_work || kind == "checkpoint" || kind == "stop") {
+            self.replan_due = None;
+            self.gap(index, format!("no `replan` follows the failure in record {result}"));
+        }
+        if kind == "llm_retry" || kind == "tool_retry" {
+            let wait = value.get("backoff_s").and_then(decimal).and_then(|wait| wait.scaled(3));
+            self.story.backoffs_ms.push(wait.unwrap_or(0));
+        }
+        match kind {
+            "run_start" => self.story.start = self.story.start.take().or(Some((index, value.clone()))),
+            "llm_request" => self.take_request(index, value),
+            "llm_call" => self.take_model_call(index, step, value),
+            "llm_retry" => self.take_model_retry(index, value),
+            "approval_request" => self.take_question(index, step, value),
+            "approval" => self.take_decision(index, step, value),
+            "tool_call" => self.take_intent(index, step, value),
+            "tool_retry" => self.take_retry(index, step, value),
+            "tool_result" => self.take_result(index, step, value),
+            "replan" => {
+                self.replan_due = None;
+                self.story.replans.push(index);
+            }
+            "guard" => {
+                self.dead = None;
+                let (observed, limit) = (value.get("observed").cloned(), value.get("limit").cloned());
+                let name = text(value, "guard").unwrap_or_default().to_string();
+                self.story.guards.push((index, name, observed.unwrap_or_default(), limit.unwrap_or_default()));
+            }
+            "checkpoint" => self.take_checkpoint(index, value),
+            "resume" => {
+                self.dead = None;
+                self.resumed_since_turn = true;
+                self.resumed_since_request = true;
+                self.resumed_since_checkpoint = true;
+                self.story.resumes.push((index, value.clone()));
+            }
+            "stop" => {
+                self.dead = None;
+                self.take_stop(index, value);
+            }
+            "crash" => {
+                self.dead = Some(index);
+                self.story.crashes.push((index, text(value, "at").unwrap_or_default().to_string()));
+            }
+            _ => {}
+        }
+    }
+
+    fn take_request(&mut self, index: usize, value: &Value) {
+        self.story.has.requests = true;
+        self.close_turn(index);
+        if let Some(open) = self.story.open_request.take() {
+            if !self.resumed_since_request {
+                self.gap(index, format!("the outcome of the model request in record {} is missing", open.index));
+            }
+            self.story.in_doubt.push((open.index, open.projected));
+        }
+        self.resumed_since_request = false;
+        self.story.open_request = Some(Request { index, projected: usd(value.get("projected_usd")) });
+    }
+
+    /// Before the model is called again, every call that it wanted has its result.
+    fn close_turn(&mut self, index: usize) {
+        // Without its journal a resumed agent begins the step anew.
+        let begins_anew = self.resumed_since_turn && !self.replays();
+        let turn = std::mem::take(&mut self.turn);
+        for place in turn {
+            let call = &self.story.calls[place];
+            if call.result.is_none() && !begins_anew && (call.proposed.is_some() || call.started().is_some()) {
+                let what = format!("the result of {}{} is missing", call.tool, id_text(call.call_id.as_deref()));
+                self.gap(index, what);
+            }
+        }
+    }
+
+    /// True if a resumed agent goes on in the middle of a step.
+    fn replays(&self) -> bool {
+        let start = self.story.start.as_ref().map(|(_, start)| &start["mechanisms"]);
+        let is_on = |name: &str| start.is_some_and(|mechanisms| mechanisms.get(name) == Some(&Value::Bool(true)));
+        is_on("journal") && is_on("checkpoints")
+    }
+
+    fn take_model_call(&mut self, index: usize, step: Option<u32>, value: &Value) {
+        self.close_turn(index);
+        match self.story.open_request.take() {
+            Some(_) => {}
+            None => self.without_request.push(index),
+        }
+        self.story.steps.extend(step);
+        self.resumed_since_turn = false;
+        let calls = value.get("tool_calls").and_then(Value::as_array);
+        for call in calls.into_iter().flatten() {
+            let tool = text(call, "name").or(text(call, "tool")).unwrap_or_default();
+            let args = call.get("args").or(call.get("arguments"));
+            let place = self.new_call(tool, args, text(call, "id"), step);
+            self.story.calls[place].proposed = Some(index);
+            self.turn.push(place);
+        }
+        let said = ["thought", "content", "text", "final"].into_iter().find_map(|key| text(value, key));
+        self.story.model_calls.push(ModelCall {
+            index,
+            step,
+            input_tokens: whole(value, "input_tokens"),
+            output_tokens: whole(value, "output_tokens"),
+            cost: usd(value.get("cost_usd")),
+            wants: calls.map(Vec::len),
+            text: said.map(str::to_string),
+        });
+    }
+
+    fn take_model_retry(&mut self, index: usize, value: &Value) {
+        let error = text(value, "error").unwrap_or_default().to_string();
+        let open = self.story.open_request.take();
+        if open.is_none() {
+            self.retries_without_request.push(index);
+        }
+        if outcome_of(&error) == Outcome::Unknown {
+            self.story.in_doubt.push((open.as_ref().map_or(index, |open| open.index), open.and_then(|open| open.projected)));
+        }
+        self.story.model_retries.push((index, error));
+    }
+
+    fn take_question(&mut self, index: usize, step: Option<u32>, value: &Value) {
+        self.story.has.questions = true;
+        let tool = text(value, "tool").unwrap_or_default().to_string();
+        let again = text(value, "approval_key").is_some_and(|key| key.contains(":in-doubt:"));
+        let place = self.call_for(&tool, value, step);
+        self.story.calls[place].events.push(Event { index, what: Did::Asked { again } });
+        self.story.open_question = Some((index, tool));
+    }
+
+    fn take_decision(&mut self, index: usize, step: Option<u32>, value: &Value) {
+        let tool = text(value, "tool").unwrap_or_default().to_string();
+        let reused = value.get("reused") == Some(&Value::Bool(true));
+        if self.story.open_question.take().is_none() && !reused {
+            self.without_question.push(index);
+        }
+        let place = self.call_for(&tool, value, step);
+        let decision = match (text(value, "decision").or(text(value, "status")), value.get("approved")) {
+            (Some(word), _) => word.to_string(),
+            (None, Some(Value::Bool(true))) => "approved".to_string(),
+            (None, Some(Value::Bool(false))) => "denied".to_string(),
+            (None, _) => String::new(),
+        };
+        self.story.decisions.push(Decision {
+            index,
+            tool,
+            args: value.get("args").map(canonical),
+            decision,
+            approver: text(value, "approver").or(text(value, "approved_by")).map(str::to_string),
+            reused,
+            again: text(value, "approval_key").is_some_and(|key| key.contains(":in-doubt:")),
+        });
+        let decided = Did::Decided(self.story.decisions.len() - 1);
+        self.story.calls[place].events.push(Event { index, what: decided });
+    }
+
+    fn take_intent(&mut self, index: usize, step: Option<u32>, value: &Value) {
+        self.story.has.intents = true;
+        if let Some((question, tool)) = self.story.open_question.take() {
+            self.gap(index, format!("the decision about {tool}, asked in record {question}, is missing"));
+        }
+        let tool = text(value, "tool").unwrap_or_default().to_string();
+        let call_id = text(value, "call_id");
+        let by_id = call_id.and_then(|id| {
+            let fits = |place: &&usize| {
+                let call = &self.story.calls[**place];
+                call.call_id.as_deref() == Some(id) && call.result.is_none()
+            };
+            self.turn.iter().find(fits).copied()
+        });
+        let attempt = small(value, "attempt");
+        let key = text(value, "idempotency_key").map(str::to_string);
+        if let Some(place) = by_id
+            && self.story.calls[place].tool != tool
+        {
+            self.story.calls[place].events.push(Event { index, what: Did::LookedUp });
+            return;
+        }
+        let place = by_id.unwrap_or_else(|| self.call_for(&tool, value, step));
+        let call = &self.story.calls[place];
+        let before = call.events.iter().rev().find_map(|event| match &event.what {
+            Did::Sent { attempt, .. } => Some((event.index, *attempt)),
+            _ => None,
+        });
+        let is_answered = call.events.last().is_none_or(|event| !matches!(event.what, Did::Sent { .. }));
+        if let Some((sent, earlier)) = before {
+            if !is_answered && !self.resumed_between(sent) {
+                self.gap(index, format!("what came of {tool} in record {sent} is missing"));
+            } else if let (Some(earlier), Some(now)) = (earlier, attempt)
+                && now > earlier + 1
+            {
+                self.gap(index, format!("attempt {} of {tool} is missing", earlier + 1));
+            }
+        } else if attempt.is_some_and(|attempt| attempt > 1) {
+            self.gap(index, format!("attempt 1 of {tool} is missing"));
+        }
+        let call = &mut self.story.calls[place];
+        if let Some(args) = value.get("args") {
+            // What was sent counts, not what was proposed.
+            call.args = Some(canonical(args));
+            call.charge = charge_of(&tool, args);
+        }
+        call.events.push(Event { index, what: Did::Sent { attempt, key } });
+    }
+
+    fn resumed_between(&self, since: usize) -> bool {
+        self.story.resumes.last().is_some_and(|(index, _)| *index > since)
+    }
+
+    fn take_retry(&mut self, index: usize, step: Option<u32>, value: &Value) {
+        let tool = text(value, "tool").unwrap_or_default().to_string();
+        let error = text(value, "error").unwrap_or_default().to_string();
+        let place = self.call_for(&tool, value, step);
+        let is_sent = matches!(self.story.calls[place].events.last(), Some(Event { what: Did::Sent { .. }, .. }));
+        if !is_sent {
+            self.without_intent.push((index, format!("the call of {tool} that failed in record {index} is missing")));
+        }
+        let attempt = small(value, "attempt");
+        self.story.calls[place].events.push(Event { index, what: Did::Failed { attempt, error } });
+    }
+
+    fn take_result(&mut self, index: usize, step: Option<u32>, value: &Value) {
+        let tool = text(value, "tool").or(text(value, "name")).unwrap_or_default().to_string();
+        let place = self.call_for(&tool, value, step);
+        let preview = text(value, "preview").and_then(|preview| serde_json::from_str::<Value>(preview).ok());
+        let result = value.get("result").cloned().or(preview).unwrap_or_default();
+        let is_true = |key: &str| result.get(key) == Some(&Value::Bool(true));
+        let ok = match (value.get("ok"), result.get("ok"), value.get("error")) {
+            (Some(Value::Bool(ok)), _, _) | (None, Some(Value::Bool(ok)), _) => Some(*ok),
+            (None, _, Some(error)) if !error.is_null() => Some(false),
+            _ => None,
+        };
+        let error = text(&result, "error").or(text(value, "error")).map(str::to_string);
+        let found = CallResult {
+            index,
+            ok,
+            in_doubt: is_true("in_doubt"),
+            refused: is_true("denied") || is_true("expired"),
+            error,
+            refund_id: text(&result, "refund_id").map(str::to_string),
+        };
+        let shown = result.to_string();
+        self.story.refunds_seen.extend(refund_numbers(&shown));
+        self.story.others_refunded |= shows_a_refund(&result);
+        let call = &self.story.calls[place];
+        let sent = call.events.iter().any(|event| matches!(event.what, Did::Sent { .. } | Did::LookedUp));
+        // A call that the tool would not take, or that was refused, is never sent.
+        let had_to_be_sent = match ok {
+            Some(true) => true,
+            Some(false) => !found.refused && call.fits == Some(true),
+            None => false,
+        };
+        let newest = call.events.iter().rev().find(|event| !matches!(event.what, Did::Asked { .. } | Did::Decided(_)));
+        // A call that was out when an agent died is sent again, or the service is asked about it.
+        let is_stale = |index: usize| ok == Some(true) && self.resumed_between(index);
+        let sent = sent && !newest.is_some_and(|event| matches!(event.what, Did::Failed { .. }) || is_stale(event.index));
+        if had_to_be_sent && !sent {
+            self.without_intent.push((index, format!("the call of {tool} that gave the result in record {index} is missing")));
+        }
+        if found.refused && !call.events.iter().any(|event| matches!(event.what, Did::Decided(_))) && self.story.has.questions {
+            self.gap(index, format!("the decision against {tool} is missing"));
+        }
+        let is_ours = self.story.start.is_some() && self.story.has.requests;
+        self.replan_due = (ok == Some(false) && !found.refused && is_ours).then_some(index);
+        self.story.calls[place].result = Some(found);
+    }
+
+    fn take_checkpoint(&mut self, index: usize, value: &Value) {
+        let generation = whole(value, "generation");
+        if let (Some(before), Some(now)) = (self.generation, generation)
+            && now > before + 1
+            && !self.resumed_since_checkpoint
+        {
+            self.gap(index, format!("the record of checkpoint {} is missing", before + 1));
+        }
+        self.generation = generation;
+        self.resumed_since_checkpoint = false;
+    }
+
+    fn take_stop(&mut self, index: usize, value: &Value) {
+        let status = text(value, "status").unwrap_or_default();
+        let explained = self.story.guards.iter().any(|(_, name, _, _)| name == status);
+        let by_guard = ["max_steps", "deadline", "repeated_call", "stale", "max_replans", "max_resumes"].contains(&status);
+        if by_guard && !explained && self.story.has.requests {
+            self.gap(index, format!("the figures of the guard {status} are missing"));
+        }
+        if status == "done" && self.story.has.requests {
+            let answered = self.story.model_calls.last().is_some_and(|call| call.wants == Some(0));
+            let resumed_done = self.story.model_calls.is_empty() && !self.story.resumes.is_empty();
+            if !answered && !resumed_done {
+                self.gap(index, "the model call with the answer is missing");
+            }
+        }
+        if status == "done" {
+            self.close_turn(index);
+        }
+        self.story.stops.push((index, value.clone()));
+    }
+
+    // --- Which call a record is about ----------------------------------------------------------------------------------------
+
+    fn new_call(&mut self, tool: &str, args: Option<&Value>, call_id: Option<&str>, step: Option<u32>) -> usize {
+        let fits = self.tools.iter().find(|spec| spec.name == tool).zip(args).map(|(spec, args)| spec.check(args).is_ok());
+        self.story.calls.push(Call {
+            tool: tool.to_string(),
+            args: args.map(canonical),
+            charge: args.and_then(|args| charge_of(tool, args)),
+            call_id: call_id.map(str::to_string),
+            step,
+            fits,
+            ..Call::default()
+        });
+        self.story.calls.len() - 1
+    }
+
+    /// The call that a record is about: by its id, else by tool and arguments, else by its tool; else it is one that no model call
+    /// has proposed.
+    fn call_for(&mut self, tool: &str, value: &Value, step: Option<u32>) -> usize {
+        let call_id = text(value, "call_id");
+        let args = value.get("args");
+        let shown = args.map(canonical);
+        let open: Vec<usize> = self.turn.iter().copied().filter(|&place| self.story.calls[place].result.is_none()).collect();
+        let by = |fits: &dyn Fn(&Call) -> bool| open.iter().copied().find(|&place| fits(&self.story.calls[place]));
+        let of_tool = |call: &Call| call.tool == tool;
+        let by_id = call_id.and_then(|id| by(&|call| call.call_id.as_deref() == Some(id)));
+        let by_args = shown.as_deref().and_then(|shown| by(&|call| of_tool(call) && call.args.as_deref() == Some(shown)));
+        // An id that fits no call is not another call's. Arguments may differ from what was proposed: that is for the checks.
+        let by_tool = match call_id {
+            None => by(&|call| of_tool(call) && !call.events.is_empty()).or_else(|| by(&of_tool)),
+            Some(_) => by(&|call| of_tool(call) && call.call_id.is_none()),
+        };
+        match by_id.or(by_args).or(by_tool) {
+            Some(place) => {
+                if let (Some(args), None) = (args, &self.story.calls[place].args) {
+                    self.story.calls[place].args = Some(canonical(args));
+                    self.story.calls[place].charge = charge_of(tool, args);
+                }
+                place
+            }
+            None => {
+                let place = self.new_call(tool, args, call_id, step);
+                self.turn.push(place);
+                place
+            }
+        }
+    }
+
+    fn finish(mut self) -> Story {
+        let last = self.story.records.last().copied().unwrap_or(0);
+        let has = self.story.has;
+        if has.requests {
+            for index in std::mem::take(&mut self.without_request) {
+                self.gap(index, "the request of this model call is missing");
+            }
+            for index in std::mem::take(&mut self.retries_without_request) {
+                self.gap(index, "the request of this failed model call is missing");
+            }
+        }
+        if has.intents {
+            self.story.gaps.append(&mut self.without_intent);
+        }
+        if has.questions || has.requests {
+            for index in std::mem::take(&mut self.without_question) {
+                self.gap(index, "the question that was decided here is missing");
+            }
+        }
+        if has.requests && self.story.start.is_none() {
+            self.gap(self.story.records.first().copied().unwrap_or(0), "`run_start` is missing");
+        }
+        let proposes = self.story.model_calls.iter().any(|call| call.wants.is_some());
+        let unproposed: Vec<(usize, String)> = self
+            .story
+            .calls
+            .iter()
+            .filter(|call| proposes && call.proposed.is_none() && call.started().is_some())
+            .map(|call| {
+                (
+                    call.first_record().unwrap_or(last),
+                    format!("no model call wanted {}{}", call.tool, id_text(call.call_id.as_deref())),
+                )
+            })
+            .collect();
+        self.story.gaps.extend(unproposed);
+        self.missing_steps();
+        self.story.gaps.sort();
+        self.story
+    }
+
+    fn missing_steps(&mut self) {
+        let Some(first) = self.story.steps.first().copied() else {
+            return;
+        };
+        let resumed_at = self.story.resumes.first().and_then(|(index, resume)| {
+            let is_before = self.story.model_calls.first().is_none_or(|call| call.index > *index);
+            small(resume, "from_step").filter(|_| is_before)
+        });
+        let begin = if Some(first) == resumed_at { first } else { first.min(1) };
+        let newest = self.story.steps.last().copied().unwrap_or(first);
+        // Ranges of steps, so that a far number costs nothing.
+        let mut expected = begin;
+        let mut gaps = Vec::new();
+        for &step in &self.story.steps {
+            if step > expected {
+                gaps.push((expected, step - 1));
+            }
+            expected = step.saturating_add(1);
+        }
+        if let Some(last) = self.story.last_step.filter(|last| *last > newest) {
+            let is_open = self.story.open_request.is_some() || self.story.kinds.last().is_some_and(|kind| kind != "stop");
+            if last > expected || !is_open {
+                let ends_with_failure = !self.story.model_retries.is_empty() || self.story.open_request.is_some();
+                if !ends_with_failure {
+                    gaps.push((expected, last));
+                }
+            }
+        }
+        let at = |step: u32| self.story.model_calls.iter().find(|call| call.step.is_some_and(|found| found > step));
+        for (from, to) in gaps {
+            let index = at(to).map_or_else(|| self.story.records.last().copied().unwrap_or(0), |call| call.index);
+            let what = if from == to {
+                format!("step {from} has no model call")
+            } else {
+                format!("steps {from} to {to} have no model call")
+            };
+            self.story.gaps.push((index, what));
+        }
+    }
+}
+
+/// True if a tool's answer shows an earlier refund: an amount above zero.
+fn shows_a_refund(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields.iter().any(|(key, field)| {
+            let amount = if key.contains("refunded") { decimal(field).and_then(|amount| amount.scaled(2)) } else { None };
+            amount.is_some_and(|cents| cents > 0) || shows_a_refund(field)
+        }),
+        Value::Array(items) => items.iter().any(shows_a_refund),
+        Value::String(text) => text.contains("refunds: ") || !refund_numbers(text).is_empty(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+fn id_text(id: Option<&str>) -> String {
+    id.map_or_else(String::new, |id| format!(" ({id})"))
+}
+
+impl Call {
+    /// The first record that is about it.
+    pub fn first_record(&self) -> Option<usize> {
+        self.events.first().map(|event| event.index).or(self.result.as_ref().map(|result| result.index)).or(self.proposed)
+    }
+
+    /// The records of its attempts.
+    pub fn sent(&self) -> Vec<usize> {
+        self.events.iter().filter(|event| matches!(event.what, Did::Sent { .. })).map(|event| event.index).collect()
+    }
+
+    /// The key of its newest attempt.
+    pub fn key(&self) -> Option<&str> {
+        self.events.iter().rev().find_map(|event| match &event.what {
+            Did::Sent { key, .. } => key.as_deref(),
+            _ => None,
+        })
+    }
+
+    /// The first record of its being carried out; without recorded intents that is its first failure or its result.
+    pub fn started(&self) -> Option<usize> {
+        let attempt = self.events.iter().find(|event| matches!(event.what, Did::Sent { .. } | Did::Failed { .. }));
+        let answered = self.result.as_ref().filter(|result| !result.refused && result.ok != Some(false));
+        attempt.map(|event| event.index).or(answered.map(|result| result.index))
+    }
+
+    /// True: it happened. False: it did not, or nobody knows.
+    pub fn happened(&self) -> bool {
+        self.result.as_ref().is_some_and(|result| result.ok == Some(true) || (result.ok.is_none() && !result.refused))
+    }
+
+    /// True: it was sent, and the trace does not say whether it was executed.
+    pub fn is_in_doubt(&self) -> bool {
+        match &self.result {
+            Some(result) => result.in_doubt,
+            None => match self.events.iter().rev().find(|event| matches!(event.what, Did::Sent { .. } | Did::Failed { .. })) {
+                Some(Event { what: Did::Failed { error, .. }, .. }) => outcome_of(error) == Outcome::Unknown,
+                Some(_) => true,
+                None => false,
+            },
+        }
+    }
+
+    /// The records that are about it.
+    pub fn records(&self) -> Vec<usize> {
+        let result = self.result.as_ref().map(|result| result.index);
+        self.events.iter().map(|event| event.index).chain(result).collect()
+    }
+}
+
+impl Story {
+    /// A field of `run_start`'s limits.
+    pub fn limit(&self, key: &str) -> Option<&Value> {
+        self.start.as_ref()?.1.get("limits")?.get(key)
+    }
+
+    /// False only if the trace says that the mechanism was off.
+    pub fn has_mechanism(&self, id: &str) -> bool {
+        self.start.as_ref().and_then(|(_, start)| start.get("mechanisms")?.get(id)) != Some(&Value::Bool(false))
+    }
+
+    /// The newest stop: its record, what stands in it, and its status.
+    pub fn stop(&self) -> Option<(usize, &Value, &str)> {
+        let (index, stop) = self.stops.last()?;
+        Some((*index, stop, text(stop, "status").or(text(stop, "reason")).unwrap_or_default()))
+    }
+
+    /// Prices, if they are recorded.
+    pub fn prices(&self) -> Option<Prices> {
+        let price = |key: &str| decimal(self.limit(key)?)?.scaled(6).map(PicoUsd);
+        Some(Prices { input: price("input_usd_per_million")?, output: price("output_usd_per_million")? })
+    }
+
+    /// How a tool is meant: as recorded, else as the lab has it. `None`: nobody knows.
+    pub fn flags(&self, tool: &str) -> Option<Flags> {
+        self.recorded_flags(tool).or_else(|| {
+            let tools = services::tools();
+            let spec = tools.iter().find(|spec| spec.name == tool)?;
+            let keys_count = self.has_mechanism("idempotency");
+            let repeatable = spec.read_only || (spec.idempotent && keys_count);
+            Some(Flags { irreversible: spec.irreversible, repeatable })
+        })
+    }
+
+    fn recorded_flags(&self, tool: &str) -> Option<Flags> {
+        let names = |key: &str| self.limit(key)?.as_array();
+        if let (Some(irreversible), Some(not_idempotent), Some(read_only)) =
+            (names("irreversible"), names("not_idempotent"), names("read_only"))
+        {
+            let is_in = |list: &[Value]| list.iter().any(|name| name.as_str() == Some(tool));
+            let repeatable = is_in(read_only) || (!is_in(not_idempotent) && self.has_mechanism("idempotency"));
+            return Some(Flags { irreversible: is_in(irreversible), repeatable });
+        }
+        let tools = self.start.as_ref()?.1.get("tools")?;
+        let flags = match tools {
+            Value::Object(fields) => fields.get(tool)?,
+            Value::Array(items) => items.iter().find(|item| text(item, "name") == Some(tool))?,
+            _ => return None,
+        };
+        let hints = flags.get("annotations").unwrap_or(flags);
+        // The names of the loop, and those of MCP's annotations. A tool without them is destructive and not idempotent.
+        let flag =
+            |own: &str, hint: &str, default: bool| flags.get(own).or(hints.get(hint)).and_then(Value::as_bool).unwrap_or(default);
+        let read_only = flag("read_only", "readOnlyHint", false);
+        Some(Flags {
+            irreversible: flag("irreversible", "destructiveHint", !read_only),
+            repeatable: read_only || flag("idempotent", "idempotentHint", false),
+        })
+    }
+
+    /// What all model calls cost together: the exact sum, with what is in doubt, and the records whose cost is not known.
+    pub fn spent(&self) -> (PicoUsd, Vec<usize>) {
+        let prices = self.prices();
+        let mut spent = PicoUsd(0);
+        let mut unknown = Vec::new();
+        for call in &self.model_calls {
+            let exact = prices.zip(call.input_tokens).zip(call.output_tokens);
+            match exact.map(|((prices, input), output)| prices.cost(input, output)).or(call.cost) {
+                Some(cost) => spent = spent.plus(cost),
+                None => unknown.push(call.index),
+            }
+        }
+        let open = self.open_request.iter().map(|open| (open.index, open.projected));
+        for (index, projected) in self.in_doubt.iter().copied().chain(open) {
+            match projected {
+                Some(projected) => spent = spent.plus(projected),
+                None => unknown.push(index),
+            }
+        }
+        (spent, unknown)
+    }
+
+    /// The answer to the customer: its record, and its text if there is one.
+    pub fn answer(&self) -> Option<(usize, &str)> {
+        let (stop_index, stop, status) = self.stop()?;
+        if status != "done" {
+            return None;
+        }
+        let in_stop = ["final", "final_text", "answer"].into_iter().find_map(|key| text(stop, key));
+        if let Some(said) = in_stop {
+            return Some((stop_index, said));
+        }
+        let call = self.model_calls.last().filter(|call| call.wants.unwrap_or(0) == 0)?;
+        Some((call.index, call.text.as_deref()?))
+    }
+}
