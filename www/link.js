@@ -16,7 +16,7 @@
 
 const VERSION = '1';
 /** @type {Record<string, string>} */
-const LETTERS = { crash: 'c', vanish: 'v', resume: 'r', approved: 'a', denied: 'd' };
+const LETTERS = { crash: 'c', vanish: 'v', resume: 'r', tab: 't', approved: 'a', denied: 'd' };
 
 /**
  * @param {Location | URL} location

@@ -20,6 +20,8 @@ pub enum Act {
     Vanish,
     /// A new agent takes the run over.
     Resume,
+    /// The run is opened in a second tab as well.
+    SecondTab,
     /// A person decides about the question that is open.
     Decide {
         /// Yes or no.
@@ -111,6 +113,7 @@ impl Deed {
             "crash" => Act::Crash,
             "vanish" => Act::Vanish,
             "resume" => Act::Resume,
+            "tab" => Act::SecondTab,
             "approved" => decide(true)?,
             "denied" => decide(false)?,
             _ => return None,
@@ -125,6 +128,7 @@ impl Act {
             Act::Crash => "crash",
             Act::Vanish => "vanish",
             Act::Resume => "resume",
+            Act::SecondTab => "tab",
             Act::Decide { approved: true, .. } => "approved",
             Act::Decide { approved: false, .. } => "denied",
         }
@@ -189,6 +193,7 @@ fn act(session: &mut Session, store: &mut dyn Store, act: &Act) -> Result<(), St
         }
         Act::Resume if session.agent().is_some() => Err("its agent is alive and cannot be resumed".to_string()),
         Act::Resume => session.resume(store).map_err(|error| error.to_string()),
+        Act::SecondTab => session.open_second_tab(store).map_err(|error| error.to_string()),
         Act::Decide { approved, approver, note } => {
             let open = session.world().inbox().into_iter().find(|question| question.decided.is_none());
             let key = open.map(|question| question.key.clone()).ok_or("no question is open")?;

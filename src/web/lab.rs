@@ -228,7 +228,9 @@ impl Lab {
     /// A second tab resumes the run although its agent lives: this page then follows the new agent, and `view().rival` is the old one.
     #[wasm_bindgen]
     pub fn open_second_tab(&mut self) -> Result<(), JsValue> {
+        let moment = self.session.moment();
         self.session.open_second_tab(self.store.inner_mut()).map_err(session_error)?;
+        self.deeds.push(Deed { moment, act: Act::SecondTab });
         self.read_storage();
         self.save_session();
         Ok(())
