@@ -20,6 +20,7 @@ import { catalogue } from 'scenarios:catalogue';
 import init, * as lab from './pkg/crashlab.js';
 import { Growing } from './growing.js';
 import { Writer, written } from './writer.js';
+import { yours } from './yours.js';
 
 /** How virtual time is shown: divided by `factor`, with `beat_ms` between an answer and the next effect. */
 export const SPEEDS = [
@@ -36,8 +37,8 @@ const LONGEST_WAIT_MS = 6000;
 const FRAME_BUDGET_MS = 8;
 
 export class Engine {
-  /** What can be chosen, without the documents. */
-  scenarios = catalogue.map(({ id, title }) => ({ id, title }));
+  /** What can be chosen, the reader's own at the end. @type {{ id: string, title: string, own?: boolean, load: () => Promise<string> }[]} */
+  scenarios = [...catalogue, ...yours()];
   /** @type {import('./pkg/crashlab.js').MechanismInfo[]} */
   mechanisms = [];
   /** @type {LabView | null} */
@@ -100,9 +101,17 @@ export class Engine {
    * @param {string} id
    */
   async scenario(id) {
-    const found = catalogue.find((one) => one.id === id);
+    const found = this.scenarios.find((one) => one.id === id);
     if (!found) throw new Error(`There is no scenario “${id}”.`);
-    return lab.read_scenario(await found.load());
+    return this.read(await found.load());
+  }
+
+  /**
+   * A scenario from its text. What is wrong with it is an error that names the path.
+   * @param {string} json
+   */
+  read(json) {
+    return lab.read_scenario(json);
   }
 
   /** What the present run is about. */

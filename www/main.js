@@ -110,6 +110,7 @@ function top() {
   const props = {
     scenarios: engine.scenarios,
     scenario: reader.about?.id ?? '',
+    title: reader.about?.title ?? '',
     shared: reader.shared,
     exportable: engine.records.length > 0,
     onScenario: (/** @type {string} */ id) => reader.chooseScenario(id),
@@ -151,13 +152,15 @@ function columns(shown, present) {
   return html`<main class="columns" data-tab=${reader.tab}>
     <section class="column about" aria-label="Scenario">
       <div class="text" tabindex="0" role="group" aria-label="Scenario and mechanisms">
-        ${scenario(reader.about)}
+        ${scenario(reader.about, () => withViewer(() => viewer?.edit()))}
         ${mechanisms({
           all: engine.mechanisms,
           off: reader.off,
           pending: reader.switchesPending,
           onSwitch: (id, on) => reader.switchMechanism(id, on),
           onRestart: () => reader.reset(),
+          invariants: present.invariants,
+          onScenario: (id) => reader.chooseScenario(id),
         })}
       </div>
       ${invariants({ all: shown.invariants, onSelect: (record) => reader.select(record) })}

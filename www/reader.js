@@ -103,9 +103,13 @@ export class Reader {
       // What the link tells is in storage now; a reload opens it there.
       history.replaceState(null, '', location.pathname + location.search);
     } else if (last === null || !(await this.#isFree(last)) || !this.look(last)) {
-      this.about = await engine.scenario(
-        chosen !== null && known(chosen) ? chosen : engine.scenarios[0].id,
-      );
+      const first = engine.scenarios[0].id;
+      this.about = await engine
+        .scenario(chosen !== null && known(chosen) ? chosen : first)
+        .catch((error) => {
+          this.complain(error);
+          return engine.scenario(first);
+        });
       this.#prepare();
     }
     if (!engine.view) throw new Error(this.notices.at(-1)?.text ?? 'There is no scenario.');
@@ -260,13 +264,22 @@ export class Reader {
     try {
       const about = await this.engine.scenario(id);
       // Who chooses another one meanwhile wants that one.
-      if (choice !== this.#choice) return;
-      this.about = about;
+      if (choice === this.#choice) this.take(about);
     } catch (error) {
-      return this.complain(error);
+      this.complain(error);
     }
+  }
+
+  /**
+   * Sets up a scenario, which may stand in no list.
+   * @param {import('./pkg/crashlab.js').ScenarioInfo} about
+   */
+  take(about) {
+    this.#choice++;
+    this.about = about;
+    this.foreign = null;
     this.#seed = null;
-    store.save({ scenario: id, last_run: null });
+    store.save({ scenario: about.id, last_run: null });
     this.#prepare();
     void this.#offer();
   }

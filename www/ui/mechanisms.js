@@ -1,5 +1,5 @@
 /** The reliability mechanisms as switches. They take effect with the next run. */
-import { html, nothing } from 'lit/html.js';
+import { html } from 'lit/html.js';
 import './mechanisms.css';
 
 /**
@@ -9,10 +9,12 @@ import './mechanisms.css';
  * @property {boolean} pending  The present run has other mechanisms than the switches say.
  * @property {(id: string, on: boolean) => void} onSwitch
  * @property {() => void} onRestart
+ * @property {import('../pkg/crashlab.js').InvariantView[]} invariants
+ * @property {(scenario: string) => void} onScenario
  */
 
 /** @param {Mechanisms} props */
-export function mechanisms({ all, off, pending, onSwitch, onRestart }) {
+export function mechanisms({ all, off, pending, onSwitch, onRestart, invariants, onScenario }) {
   return html`<section class="mechanisms" aria-labelledby="mechanisms-title">
     <h2 id="mechanisms-title">Mechanisms</h2>
     <p class="hint">
@@ -24,7 +26,7 @@ export function mechanisms({ all, off, pending, onSwitch, onRestart }) {
       }
     </p>
     <ul>
-      ${all.map(({ id, name, what, without }) => {
+      ${all.map(({ id, name, what, without, breaks, scenario }) => {
         const on = !off.has(id);
         return html`<li class=${on ? '' : 'off'}>
           <label>
@@ -38,7 +40,13 @@ export function mechanisms({ all, off, pending, onSwitch, onRestart }) {
             />
             <span>${name}</span>
           </label>
-          <p id="what-${id}">${what}${on ? nothing : html` <strong>Off: ${without}</strong>`}</p>
+          <p id="what-${id}">${what}</p>
+          <details ?open=${!on}>
+            <summary>Without it</summary>
+            ${without} Then this breaks:
+            <strong>${invariants.find((one) => one.id === breaks)?.name ?? breaks}</strong>.
+            <button class="link" @click=${() => onScenario(scenario)}>Where it shows</button>
+          </details>
         </li>`;
       })}
     </ul>

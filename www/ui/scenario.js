@@ -2,12 +2,15 @@
 import { html } from 'lit/html.js';
 import './scenario.css';
 
-/** @param {import('../pkg/crashlab.js').ScenarioInfo | null} info */
-export function scenario(info) {
+/**
+ * @param {import('../pkg/crashlab.js').ScenarioInfo | null} info
+ * @param {() => void} onEdit
+ */
+export function scenario(info, onEdit) {
   if (!info) return html`<section class="scenario"></section>`;
   return html`<section class="scenario" aria-labelledby="scenario-title">
     <h2 id="scenario-title">${info.title}</h2>
-    <p>${info.summary}</p>
+    <p>${info.summary} <button class="link" @click=${onEdit}>Edit</button></p>
     <h3>What to try</h3>
     <ol>
       ${info.watch.map((sentence) => html`<li>${sentence}</li>`)}

@@ -6,8 +6,9 @@ import './topbar.css';
 
 /**
  * @typedef {object} Topbar
- * @property {{ id: string, title: string }[]} scenarios
+ * @property {{ id: string, title: string, own?: boolean }[]} scenarios
  * @property {string} scenario
+ * @property {string} title  Of the scenario, which may stand in no list.
  * @property {boolean} shared  The link has just been copied.
  * @property {boolean} exportable
  * @property {(id: string) => void} onScenario
@@ -18,19 +19,26 @@ import './topbar.css';
 
 /** @param {Topbar} props */
 export function brand(props) {
+  const { scenario, title } = props;
+  const scenarios = props.scenarios.some(({ id }) => id === scenario)
+    ? props.scenarios
+    : [...props.scenarios, { id: scenario, title, own: true }];
+  const options = (/** @type {boolean} */ isOwn) =>
+    scenarios
+      .filter(({ own = false }) => own === isOwn)
+      .map(
+        ({ id, title }) => html`<option value=${id} .selected=${id === scenario}>${title}</option>`,
+      );
   return html`<div class="brand">
     <h1>Crashlab</h1>
     <label class="scenario-choice">
       <span class="visually-hidden">Scenario</span>
       <select
-        .value=${props.scenario}
         @change=${(/** @type {Event} */ event) =>
           props.onScenario(/** @type {HTMLSelectElement} */ (event.currentTarget).value)}
       >
-        ${props.scenarios.map(
-          ({ id, title }) =>
-            html`<option value=${id} ?selected=${id === props.scenario}>${title}</option>`,
-        )}
+        ${options(false)}
+        <optgroup label="Yours" ?hidden=${!scenarios.at(-1)?.own}>${options(true)}</optgroup>
       </select>
     </label>
   </div>`;

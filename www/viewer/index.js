@@ -16,6 +16,7 @@ import { runs } from './runs.js';
 import { saved } from './saved.js';
 import { stand } from './stand.js';
 import { createTimeline } from './timeline.js';
+import '../ui/shared.js';
 import { createTrace } from './trace.js';
 
 /**
@@ -75,6 +76,8 @@ export function createViewer(reader, draw) {
 
     /** @param {number} from @param {number} by */
     neighbour: (from, by) => trace.lens.nextListed(reader.records, from, by),
+
+    edit: () => over(reader, () => import('../editor/index.js')),
 
     /** After each drawing. */
     settle() {
@@ -160,4 +163,19 @@ export function createViewer(reader, draw) {
       ];
     },
   };
+}
+
+/**
+ * Opens what stands over the page.
+ * @param {import('../reader.js').Reader} reader
+ * @param {() => Promise<{ open: (reader: import('../reader.js').Reader) => void }>} load
+ */
+async function over(reader, load) {
+  try {
+    (await load()).open(reader);
+  } catch (error) {
+    reader.complain(
+      `A part of the page could not be loaded. ${/** @type {Error} */ (error).message}`,
+    );
+  }
 }

@@ -1,0 +1,22 @@
+/** Files, to the reader and from them. */
+const LARGEST_BYTES = 4_000_000;
+
+/** @param {string} name @param {string} text */
+export function download(name, text) {
+  const anchor = document.createElement('a');
+  anchor.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
+  anchor.download = name;
+  anchor.click();
+  setTimeout(() => URL.revokeObjectURL(anchor.href), 10_000);
+}
+
+/**
+ * The text of a file, with the line ends that a field has.
+ * @param {File} file
+ */
+export async function readText(file) {
+  if (file.size > LARGEST_BYTES)
+    throw new Error(`${file.name} is too large to be a scenario: these have some kilobytes.`);
+  const text = await file.text();
+  return text.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n');
+}

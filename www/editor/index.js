@@ -1,0 +1,421 @@
+/** The scenario editor: a copy of a shipped scenario, or one of the reader's own, as JSON text. It is loaded when it is opened. */
+import { html, nothing, render } from 'lit/html.js';
+import { glyph } from '../ui/glyph.js';
+import { titleOf, yours } from '../yours.js';
+import { field, jump } from './field.js';
+import { download, readText } from './files.js';
+import { mistakeOf } from './mistake.js';
+import { withFields } from './place.js';
+import * as shelf from './shelf.js';
+import '../ui/shared.js';
+import 'sheet:./editor.css';
+
+const CHECK_AFTER_MS = 200;
+const NOT_KEPT =
+  'The browser keeps nothing more for this page: what you type is gone with it. Export it as a file.';
+
+/**
+ * Opens the editor over the page.
+ * @param {import('../reader.js').Reader} reader
+ */
+export function open(reader) {
+  if (document.querySelector('dialog[open]')) return;
+  const dialog = document.createElement('dialog');
+  dialog.className = 'editor';
+  dialog.setAttribute('aria-labelledby', 'editor-title');
+  document.body.append(dialog);
+  const editor = new Editor(reader, dialog);
+  dialog.addEventListener('close', () => dialog.remove());
+  dialog.addEventListener('dragover', (event) => event.preventDefault());
+  dialog.addEventListener('drop', (event) => {
+    event.preventDefault();
+    void editor.take(event.dataTransfer?.files[0]);
+  });
+  dialog.addEventListener('keydown', (event) => {
+    if (!(event.ctrlKey || event.metaKey)) return;
+    const action = { s: () => editor.save(), Enter: () => editor.run() }[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  });
+  void editor.begin().then(() => dialog.showModal());
+}
+
+class Editor {
+  #key = '';
+  #text = '';
+  #isShipped = false;
+  /** @type {import('./mistake.js').Mistake | null} */
+  #mistake = null;
+  /** What the scenario is about, if it can be read. @type {import('../pkg/crashlab.js').ScenarioInfo | null} */
+  #info = null;
+  #checking = 0;
+  /** What came of the last press. */
+  #said = '';
+  #warning = '';
+  /** @type {(() => void) | null} */
+  #undo = null;
+  #reader;
+  #dialog;
+
+  /** @param {import('../reader.js').Reader} reader @param {HTMLDialogElement} dialog */
+  constructor(reader, dialog) {
+    this.#reader = reader;
+    this.#dialog = dialog;
+  }
+
+  /** Shows what the reader is at: the chosen scenario, unless a draft was left unfinished. */
+  async begin() {
+    const chosen = this.#reader.about?.id ?? '';
+    const own = shelf.documents();
+    const last = own.find(({ key, isDraft }) => key === shelf.last() && isDraft);
+    const found = own.find(({ key }) => key === chosen) ?? last;
+    await this.#show(found?.key ?? chosen);
+  }
+
+  /** @param {string} key */
+  async #show(key) {
+    const text = shelf.textOf(key);
+    this.#isShipped = text === null;
+    try {
+      this.#text = text ?? (await this.#reader.engine.scenario(key)).json;
+    } catch {
+      // A run can be of a scenario that is nowhere any more.
+      this.#text = this.#reader.about?.json ?? '';
+    }
+    this.#key = key;
+    this.#warning = '';
+    this.#check();
+  }
+
+  // --- What is typed -----------------------------------------------------------------------------------------------------------
+
+  /** @param {string} text */
+  #type(text) {
+    this.#text = text;
+    this.#said = '';
+    this.#keep();
+    clearTimeout(this.#checking);
+    this.#checking = setTimeout(() => this.#check(), CHECK_AFTER_MS);
+  }
+
+  #keep() {
+    this.#warning = shelf.keepDraft(this.#key, this.#text) ? '' : NOT_KEPT;
+  }
+
+  #check() {
+    clearTimeout(this.#checking);
+    this.#mistake = null;
+    this.#info = null;
+    try {
+      this.#info = this.#reader.engine.read(this.#text);
+      const taken = this.#isShipped ? null : this.#takenBy(this.#info.id);
+      if (taken) this.#mistake = mistakeOf(this.#text, `$.id: ${taken}`);
+    } catch (error) {
+      this.#mistake = mistakeOf(this.#text, /** @type {Error} */ (error).message);
+    }
+    this.#draw();
+  }
+
+  /** Why an id cannot be that of this scenario. @param {string} id */
+  #takenBy(id) {
+    if (this.#shipped.some((one) => one.id === id))
+      return `“${id}” is a shipped scenario; expected an id of its own`;
+    if (id !== this.#key && shelf.savedText(id) !== null)
+      return `“${id}” is another of your scenarios; expected an id of its own`;
+    return null;
+  }
+
+  get #shipped() {
+    return this.#reader.engine.scenarios.filter((one) => !one.own);
+  }
+
+  /** Whether it can be run and saved; if not, what stands in the way is shown. */
+  #isFine() {
+    this.#check();
+    if (!this.#mistake) return true;
+    this.#jump();
+    return false;
+  }
+
+  // --- What is done with it ----------------------------------------------------------------------------------------------------
+
+  run() {
+    if (!this.#isFine() || !this.#info) return;
+    this.#dialog.close();
+    const { off } = this.#reader;
+    for (const [id, on] of Object.entries(JSON.parse(this.#text).mechanisms ?? {}))
+      if (on) off.delete(id);
+      else off.add(id);
+    this.#reader.take(this.#info);
+    this.#reader.toggle();
+  }
+
+  save() {
+    if (this.#isShipped || !this.#isFine() || !this.#info) return;
+    const { id, title } = this.#info;
+    const isKept = shelf.save(this.#key, id, this.#text);
+    this.#key = id;
+    this.#warning = isKept ? '' : NOT_KEPT;
+    this.#tell(isKept ? `“${title}” is saved. It stands in the scenario menu under Yours.` : '');
+  }
+
+  duplicate() {
+    const { id = this.#key, title = this.#key } = this.#info ?? {};
+    const free = this.#freeKey(`${id.slice(0, 50)}-copy`);
+    const text = withFields(this.#text, { id: free, title: `${title} (copy)` });
+    this.#begin(free, text);
+    this.#tell('This is your copy. It is kept as you type; Save puts it into the scenario menu.');
+    this.#area?.focus();
+  }
+
+  /** @param {string} wanted */
+  #freeKey(wanted) {
+    const taken = new Set([
+      ...this.#shipped.map(({ id }) => id),
+      ...shelf.documents().map(({ key }) => key),
+    ]);
+    for (let n = 1; ; n++) {
+      const key = n === 1 ? wanted : `${wanted}-${n}`;
+      if (!taken.has(key)) return key;
+    }
+  }
+
+  /**
+   * Begins a document of the reader's own.
+   * @param {string} key
+   * @param {string} text
+   */
+  #begin(key, text) {
+    this.#key = key;
+    this.#text = text;
+    this.#isShipped = false;
+    this.#undo = null;
+    this.#keep();
+    this.#check();
+  }
+
+  revert() {
+    const before = this.#text;
+    const key = this.#key;
+    this.#text = shelf.savedText(key) ?? before;
+    this.#keep();
+    this.#check();
+    this.#tell('Back to what is saved.', () => this.#begin(key, before));
+    this.#area?.focus();
+  }
+
+  async delete() {
+    const key = this.#key;
+    const title = titleOf(this.#text) || key;
+    const bringBack = shelf.drop(key);
+    const next = shelf.documents()[0]?.key ?? this.#shipped[0].id;
+    await this.#show(next);
+    this.#tell(`“${title}” is deleted.`, async () => {
+      bringBack();
+      await this.#show(key);
+      this.#tell(`“${title}” is back.`);
+    });
+    /** @type {HTMLElement | null} */ (this.#dialog.querySelector('.said button'))?.focus();
+  }
+
+  /**
+   * Says what was done, and offers to undo it.
+   * @param {string} said
+   * @param {(() => void) | null} [undo]
+   */
+  #tell(said, undo = null) {
+    this.#said = said;
+    this.#undo = undo;
+    this.#reader.engine.scenarios = [...this.#shipped, ...yours()];
+    this.#reader.show({});
+    this.#draw();
+  }
+
+  export() {
+    download(`${this.#info?.id ?? this.#key}.json`, this.#text);
+  }
+
+  /**
+   * Takes a scenario from a file. One that can be read is saved at once; any other is kept as it is, to be mended.
+   * @param {File | undefined} file
+   */
+  async take(file) {
+    if (!file) return;
+    /** @type {string} */
+    let text;
+    try {
+      text = await readText(file);
+    } catch (error) {
+      this.#said = /** @type {Error} */ (error).message;
+      return this.#draw();
+    }
+    let id = '';
+    try {
+      id = this.#reader.engine.read(text).id;
+    } catch {
+      id = file.name
+        .replace(/\.[^.]*$/, '')
+        .toLowerCase()
+        .replace(/[^a-z0-9]+/g, '-')
+        .slice(0, 50);
+    }
+    this.#begin(this.#freeKey(id || 'imported'), text);
+    if (this.#mistake) {
+      this.#tell(`${file.name} is imported as a draft. Mend what is wrong with it, and save it.`);
+      return this.#jump();
+    }
+    this.save();
+  }
+
+  #jump() {
+    if (this.#mistake && this.#area) jump(this.#area, this.#mistake);
+  }
+
+  get #area() {
+    return this.#dialog.querySelector('textarea');
+  }
+
+  // --- What is seen ------------------------------------------------------------------------------------------------------------
+
+  #draw() {
+    render([this.#head(), this.#body(), this.#foot()], this.#dialog);
+  }
+
+  #head() {
+    const own = shelf.documents();
+    return html`<header>
+      <h2 id="editor-title">Scenario editor</h2>
+      <label class="which">
+        <span class="visually-hidden">Scenario to edit</span>
+        <select
+          @change=${async (/** @type {Event} */ event) => {
+            await this.#show(/** @type {HTMLSelectElement} */ (event.currentTarget).value);
+            this.#tell('');
+          }}
+        >
+          ${
+            own.length === 0
+              ? nothing
+              : html`<optgroup label="Yours">
+                  ${own.map(({ key, title, isDraft }) => this.#option(key, title, isDraft))}
+                </optgroup>`
+          }
+          <optgroup label="Shipped">
+            ${this.#shipped.map(({ id, title }) => this.#option(id, title, false))}
+          </optgroup>
+        </select>
+      </label>
+      <div class="actions">
+        <label class="button small quiet file">
+          Import…<input
+            type="file"
+            accept=".json,application/json"
+            @change=${(/** @type {Event} */ event) => {
+              const input = /** @type {HTMLInputElement} */ (event.currentTarget);
+              void this.take(input.files?.[0]);
+              input.value = '';
+            }}
+          />
+        </label>
+        <button class="button small quiet" @click=${() => this.export()}>
+          ${glyph('export')}Export
+        </button>
+      </div>
+      <button
+        class="button small quiet icon close"
+        aria-label="Close"
+        @click=${() => this.#dialog.close()}
+      >
+        ${glyph('close')}
+      </button>
+    </header>`;
+  }
+
+  /** @param {string} key @param {string} title @param {boolean} isDraft */
+  #option(key, title, isDraft) {
+    return html`<option value=${key} .selected=${key === this.#key}>
+      ${title}${isDraft ? ' (not saved)' : ''}
+    </option>`;
+  }
+
+  #body() {
+    return field({
+      text: this.#text,
+      label: 'The scenario as JSON',
+      readonly: this.#isShipped,
+      line: this.#mistake?.line ?? null,
+      describedBy: 'editor-verdict editor-keys',
+      onText: (text) => this.#type(text),
+    });
+  }
+
+  #foot() {
+    const mistake = this.#mistake;
+    const isSaved = shelf.savedText(this.#key) !== null;
+    const isChanged = !this.#isShipped && shelf.savedText(this.#key) !== this.#text;
+    return html`<footer>
+      <div id="editor-verdict" class="verdict" role="status">
+        ${
+          mistake
+            ? html`<p>${glyph('broken')}<code>${mistake.path}</code></p>
+                <p class="says">${mistake.says}</p>`
+            : html`<p>${glyph('check')}This is a scenario that can be run.</p>`
+        }
+      </div>
+      ${
+        mistake
+          ? html`<button class="button small goto" @click=${() => this.#jump()}>
+              Go to line ${mistake.line}
+            </button>`
+          : nothing
+      }
+      <div class="said" role="status">
+        <p>${this.#warning || this.#said}</p>
+        ${
+          this.#undo
+            ? html`<button class="button small" @click=${this.#undo}>Undo</button>`
+            : nothing
+        }
+      </div>
+      <div class="actions">
+        ${
+          this.#isShipped
+            ? html`<button class="button primary" @click=${() => this.duplicate()}>
+                ${glyph('copy')}Duplicate to edit
+              </button>`
+            : html`<button class="button primary" title="Ctrl+Enter" @click=${() => this.run()}>
+                  ${glyph('run')}Run
+                </button>
+                <button
+                  class="button"
+                  title="Ctrl+S"
+                  ?disabled=${!isChanged}
+                  @click=${() => this.save()}
+                >
+                  Save
+                </button>
+                ${
+                  isSaved && isChanged
+                    ? html`<button class="button" @click=${() => this.revert()}>
+                        ${glyph('reset')}Revert
+                      </button>`
+                    : nothing
+                }
+                <button class="button" @click=${() => this.duplicate()}>
+                  ${glyph('copy')}Duplicate
+                </button>
+                <button class="button" @click=${() => this.delete()}>Delete</button>`
+        }
+      </div>
+      <p id="editor-keys" class="keys">
+        ${
+          this.#isShipped
+            ? 'A shipped scenario stays as it is.'
+            : html`<kbd>Tab</kbd> indents; after <kbd>Esc</kbd> it leaves the field. <kbd>Ctrl</kbd>
+                <kbd>Enter</kbd> runs, <kbd>Ctrl</kbd> <kbd>S</kbd> saves.`
+        }
+      </p>
+    </footer>`;
+  }
+}
