@@ -116,6 +116,7 @@ function top() {
     onScenario: (/** @type {string} */ id) => reader.chooseScenario(id),
     onShare: () => reader.share(),
     onExport: (/** @type {'trace' | 'checkpoint'} */ what) => reader.exportFile(what),
+    onReport: () => withViewer(() => viewer?.report()),
     onHelp: () => withViewer(() => reader.show({ helpOpen: true })),
   };
   return html`<header class="top">

@@ -1,5 +1,6 @@
 //! What is computed on demand, beside the playground: a module of its own that a worker loads.
 
+use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use super::{lab_error, scenario_of};
@@ -8,6 +9,8 @@ use crate::lab::mechanisms::{Mechanism, Mechanisms};
 use crate::lab::session::{Session, Setup};
 use crate::log::store::MemoryStore;
 use crate::report::herd::herd_json;
+use crate::report::imported::Trace;
+use crate::report::{diagnose, evaluate};
 
 /// Runs a scenario to its end with its own person, mechanisms and seed 1, and gives the log as JSON Lines.
 #[wasm_bindgen]
@@ -33,4 +36,24 @@ pub fn herd(scenario: &str, off: Vec<String>, seed: &str, span_ms: u32) -> Resul
         mechanisms = mechanisms.with(mechanism, false);
     }
     Ok(Herd::of(&scenario, mechanisms, seed).map(|herd| herd_json(&herd, span_ms.into()).to_string()))
+}
+
+/// The runs of a trace judged by named checks: the JSON text of an `Evaluation[]`.
+#[wasm_bindgen]
+pub fn evaluate(trace: &str) -> Result<String, JsValue> {
+    json_text(&evaluate::evaluate(&trace_of(trace)?))
+}
+
+/// Why the runs of a trace ended as they did, and what to change: the JSON text of a `Diagnosis[]`.
+#[wasm_bindgen]
+pub fn diagnose(trace: &str) -> Result<String, JsValue> {
+    json_text(&diagnose::diagnose(&trace_of(trace)?))
+}
+
+fn trace_of(text: &str) -> Result<Trace, JsValue> {
+    Trace::read(text.as_bytes()).map_err(|error| lab_error("damaged", &error.to_string()))
+}
+
+fn json_text(value: &impl Serialize) -> Result<String, JsValue> {
+    serde_json::to_string(value).map_err(|error| lab_error("refused", &error.to_string()))
 }

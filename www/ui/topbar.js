@@ -14,6 +14,7 @@ import './topbar.css';
  * @property {(id: string) => void} onScenario
  * @property {() => void} onShare
  * @property {(what: 'trace' | 'checkpoint') => void} onExport
+ * @property {() => void} onReport
  * @property {() => void} onHelp
  */
 
@@ -69,6 +70,9 @@ export function tools(props) {
         <strong>Checkpoint</strong><small>.json, the newest good one</small>
       </button>
     </div>
+    <button class="button quiet" title="How did this run do?" @click=${props.onReport}>
+      ${glyph('note')}<span>Report</span>
+    </button>
     <button
       class="button quiet"
       aria-keyshortcuts="?"

@@ -53,6 +53,8 @@ export function createViewer(reader, draw) {
       onClose: onNow,
     });
 
+  const report = () => over(reader, () => import('../reports/index.js'));
+
   const question = () => {
     const asked = reader.question;
     if (!asked) return nothing;
@@ -78,6 +80,7 @@ export function createViewer(reader, draw) {
     neighbour: (from, by) => trace.lens.nextListed(reader.records, from, by),
 
     edit: () => over(reader, () => import('../editor/index.js')),
+    report,
 
     /** After each drawing. */
     settle() {
@@ -118,6 +121,7 @@ export function createViewer(reader, draw) {
         onResume: () => reader.resume(),
         onForget: () => reader.reset(),
         onAgain: () => reader.reset(),
+        onReport: report,
       });
       const caused = reader.detail?.ledger ?? [];
       const rows =

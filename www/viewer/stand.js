@@ -14,6 +14,7 @@ import 'sheet:./stand.css';
  * @property {() => void} onResume
  * @property {() => void} onForget
  * @property {() => void} onAgain
+ * @property {() => void} onReport
  */
 
 /** @param {Stand} props */
@@ -49,7 +50,7 @@ function underWay({ view, running }) {
 }
 
 /** @param {Stand} props */
-function gone({ view, found, onResume, onForget }) {
+function gone({ view, found, onResume, onForget, onReport }) {
   if (!view) return nothing;
   const newest = view.storage.generations[0];
   return html`<div class="card gone">
@@ -69,13 +70,14 @@ function gone({ view, found, onResume, onForget }) {
       <button class="button primary" @click=${onResume}>
         ${glyph('resume')}Resume<kbd>R</kbd>
       </button>
+      <button class="button" @click=${onReport}>${glyph('note')}Why did it stop?</button>
       ${found ? html`<button class="button" @click=${onForget}>Forget this run</button>` : nothing}
     </div>
   </div>`;
 }
 
 /** @param {Stand} props */
-function over({ view, onAgain }) {
+function over({ view, onAgain, onReport }) {
   if (!view) return nothing;
   return html`<div class="card over">
     <h3>${glyph('stop')}The run is over: <code>${view.status}</code></h3>
@@ -85,6 +87,7 @@ function over({ view, onAgain }) {
       ${plural(view.world.inbox.length, 'question')}.
     </p>
     <div class="actions">
+      <button class="button" @click=${onReport}>${glyph('note')}How did this run do?</button>
       <button class="button" @click=${onAgain}>${glyph('reset')}Set up a new run</button>
     </div>
   </div>`;

@@ -1,0 +1,181 @@
+/**
+ * How a run did: why it ended, what eight checks say of it, how long people looked, and what a herd of such agents does. It reads
+ * the trace alone, of the present run or of a file, and is loaded when it is asked for.
+ */
+import { html, nothing, render } from 'lit/html.js';
+import { Background } from '../background.js';
+import { glyph } from '../ui/glyph.js';
+import { checks } from './checks.js';
+import { diagnosis } from './diagnosis.js';
+import { herd, hasHerd, SPAN_MS } from './herd.js';
+import { looks, looksOf } from './looks.js';
+import '../ui/shared.js';
+import 'sheet:./reports.css';
+
+/**
+ * @typedef {import('../pkg/crashlab.js').Evaluation} Evaluation
+ * @typedef {import('../pkg/crashlab.js').Diagnosis} Diagnosis
+ */
+
+/** Runs of one file that are shown. */
+const MOST_RUNS = 20;
+
+/** It keeps its module between two reports. */
+const background = new Background();
+
+/**
+ * Opens the report over the page.
+ * @param {import('../reader.js').Reader} reader
+ */
+export function open(reader) {
+  if (document.querySelector('dialog[open]')) return;
+  const dialog = document.createElement('dialog');
+  dialog.className = 'report';
+  dialog.setAttribute('aria-labelledby', 'report-title');
+  document.body.append(dialog);
+  const report = new Report(reader, dialog);
+  dialog.addEventListener('close', () => dialog.remove());
+  dialog.addEventListener('dragover', (event) => event.preventDefault());
+  dialog.addEventListener('drop', (event) => {
+    event.preventDefault();
+    void report.take(event.dataTransfer?.files[0]);
+  });
+  void report.read();
+  dialog.showModal();
+}
+
+class Report {
+  /** @type {{ evaluation: Evaluation, diagnosis: Diagnosis | undefined }[] | null} */
+  #runs = null;
+  #complaint = '';
+  /** @type {import('./herd.js').Curves | null} */
+  #curves = null;
+  #reader;
+  #dialog;
+
+  /** @param {import('../reader.js').Reader} reader @param {HTMLDialogElement} dialog */
+  constructor(reader, dialog) {
+    this.#reader = reader;
+    this.#dialog = dialog;
+  }
+
+  /** What stands in the trace that the page shows. */
+  async read() {
+    const { records, foreign, about } = this.#reader;
+    this.#runs = null;
+    this.#complaint = '';
+    this.#curves = null;
+    this.#draw();
+    try {
+      if (records.length > 0) {
+        const trace = records.map(({ line }) => `${line}\n`).join('');
+        const [evaluations, diagnoses] = await Promise.all(
+          ['evaluate', 'diagnose'].map((name) => background.call(name, trace)),
+        );
+        const ends = /** @type {Diagnosis[]} */ (JSON.parse(diagnoses));
+        this.#runs = /** @type {Evaluation[]} */ (JSON.parse(evaluations)).map(
+          (evaluation, place) => ({ evaluation, diagnosis: ends[place] }),
+        );
+        this.#draw();
+      }
+      if (!foreign && about && hasHerd(about.json)) {
+        const off = [...this.#reader.off].filter((id) => id !== 'jitter');
+        const [jittered, plain] = await Promise.all(
+          [off, [...off, 'jitter']].map((off) =>
+            background.call('herd', about.json, off, '1', SPAN_MS),
+          ),
+        );
+        this.#curves = { jittered: JSON.parse(jittered), plain: JSON.parse(plain) };
+      }
+    } catch (error) {
+      this.#complaint = /** @type {Error} */ (error).message;
+    }
+    this.#draw();
+  }
+
+  /**
+   * Reads a trace from a file; the page shows it as well.
+   * @param {File | undefined} file
+   */
+  async take(file) {
+    if (!file) return;
+    await this.#reader.showTrace(file.name, await file.text());
+    // What cannot be read is said in the page, and nothing of it is here.
+    if (!this.#reader.foreign) return this.#dialog.close();
+    await this.read();
+  }
+
+  /** @param {number} record */
+  #select(record) {
+    this.#dialog.close();
+    this.#reader.select(record);
+    this.#reader.show({ tab: 'trace' });
+    const row = document.querySelector(`[data-record="${record}"]`);
+    if (row instanceof HTMLElement) row.focus();
+  }
+
+  #draw() {
+    const { records, foreign, engine } = this.#reader;
+    const props = {
+      typeOf: (/** @type {number} */ record) => records[record]?.type ?? '',
+      onSelect: (/** @type {number} */ record) => this.#select(record),
+    };
+    const questions = foreign ? [] : looksOf(engine.view?.world.inbox ?? []);
+    render(
+      html`<header>
+          <h2 id="report-title">How did this run do?</h2>
+          <label class="button small quiet file">
+            Open a trace…<input
+              type="file"
+              accept=".jsonl,.json,.log,application/json,text/plain"
+              @change=${(/** @type {Event} */ event) => {
+                const input = /** @type {HTMLInputElement} */ (event.currentTarget);
+                void this.take(input.files?.[0]);
+                input.value = '';
+              }}
+            />
+          </label>
+          <button
+            class="button small quiet icon"
+            aria-label="Close"
+            @click=${() => this.#dialog.close()}
+          >
+            ${glyph('close')}
+          </button>
+        </header>
+        <div class="parts" tabindex="0" autofocus role="group" aria-label="Report">
+          ${foreign ? html`<p class="source">The trace of the file ${foreign.name}.</p>` : nothing}
+          ${this.#complaint ? html`<p role="alert">${this.#complaint}</p>` : nothing}
+          ${
+            records.length === 0
+              ? html`<p>
+                  There is no run yet. Run this scenario, or open a trace: a file with one record
+                  per line.
+                </p>`
+              : this.#runs === null && !this.#complaint
+                ? html`<p role="status">Reading the trace…</p>`
+                : this.#runs
+                    ?.slice(0, MOST_RUNS)
+                    .map(
+                      (run) =>
+                        html`${this.#title(run.evaluation)}
+                        ${run.diagnosis ? diagnosis(run.diagnosis, props) : nothing}
+                        ${checks(run.evaluation, props)}`,
+                    )
+          }
+          ${(this.#runs?.length ?? 0) > MOST_RUNS ? html`<p>This file has more runs; these are the first ${MOST_RUNS}.</p>` : nothing}
+          ${questions.length > 0 ? looks(questions, props) : nothing}
+          ${this.#curves ? herd(this.#curves) : nothing}
+        </div>`,
+      this.#dialog,
+    );
+  }
+
+  /** @param {Evaluation} evaluation */
+  #title({ run_id, records }) {
+    if ((this.#runs?.length ?? 0) < 2) return nothing;
+    return html`<h2 class="run-title">
+      ${run_id || 'A run without a name'} <small>${records} records</small>
+    </h2>`;
+  }
+}
