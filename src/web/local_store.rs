@@ -125,8 +125,11 @@ impl LocalStore {
     fn check(&self, writer: Writer) -> Result<(), StoreError> {
         let owner = self.owner_now();
         // Without `single_writer` anybody may write into the run, but not into another one under its name.
-        let refused = run_token(&owner) != run_token(&self.owner) || (writer.fenced && owner != self.owner);
-        if refused { Err(StoreError::Fenced { owner_epoch: epoch_of(&owner) }) } else { Ok(()) }
+        let owner_epoch = epoch_of(&owner);
+        // Two agents of one page share this value, and only the epoch tells them apart.
+        let is_overtaken = owner != self.owner || writer.epoch != owner_epoch;
+        let refused = run_token(&owner) != run_token(&self.owner) || (writer.fenced && is_overtaken);
+        if refused { Err(StoreError::Fenced { owner_epoch }) } else { Ok(()) }
     }
 
     fn slots(&self) -> [Option<FoundSnapshot>; 2] {
