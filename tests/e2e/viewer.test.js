@@ -250,3 +250,83 @@ test('what is copied from the record parses, with exact numbers', async () => {
   assert.equal(JSON.parse(await copied('Copy limits')).max_steps, 20);
   assert.equal(JSON.parse(await copied('Copy the record')).type, 'run_start');
 });
+
+/** A trace as other programs write it: so many records, each with a word of its own. */
+function longTrace(records) {
+  const types = ['llm_request', 'llm_call', 'tool_call', 'tool_result', 'checkpoint'];
+  return Array.from({ length: records }, (_, i) => {
+    const [step, type] = [Math.floor(i / 5), types[i % 5]];
+    const call = type.startsWith('tool') ? { tool: 'look', call_id: `call_${step}`, ok: true } : {};
+    const ts = 1772525400 + i / 4;
+    return JSON.stringify({ ts, run_id: 'far', step, type, ...call, note: `word${i}word` });
+  }).join('\n');
+}
+
+/** Shows a trace as whoever has one does. */
+async function showTrace(page, text) {
+  await page.mouse.move(20, 20);
+  await page.evaluate(
+    (text) =>
+      dispatchEvent(new CustomEvent('crashlab:trace', { detail: { name: 'far.jsonl', text } })),
+    text,
+  );
+}
+
+test('record 4,000 is found with the browser’s own find', async () => {
+  const { page } = await openLab();
+  await showTrace(page, longTrace(5000));
+  await page.waitForFunction(() => document.querySelectorAll('[data-record]').length === 5000);
+  const row = page.locator('[data-record="4000"]');
+  assert.equal(await row.evaluate((r) => r.getBoundingClientRect().top > innerHeight), true);
+  const found = await page.evaluate(() => {
+    const isFound = window.find('word4000word');
+    const node = getSelection().anchorNode;
+    return isFound && node.parentElement.closest('[data-record]').dataset.record;
+  });
+  assert.equal(found, '4000');
+  await row.evaluate((r) => r.scrollIntoView({ block: 'center' }));
+  await row.click();
+  assert.equal(await row.getAttribute('aria-current'), 'true');
+  await page.locator('.status button').click();
+  await page.getByRole('heading', { name: /Press Run/ }).waitFor();
+});
+
+test('a trace of another program is read, searched and filtered; what is none says so', async () => {
+  const { page } = await openLab();
+  await showTrace(page, `${longTrace(40)}\nnot json\n`);
+  await page.getByText('1 of the lines of far.jsonl are no records').waitFor();
+  await page.getByText('far.jsonl: 40 records').waitFor();
+  await page.getByRole('searchbox', { name: 'Search the records' }).fill('word33word');
+  await page.getByText('1 record', { exact: true }).waitFor();
+  await page.getByRole('searchbox', { name: 'Search the records' }).press('Enter');
+  assert.equal(await page.locator('[data-record="33"]').getAttribute('aria-current'), 'true');
+  await page
+    .getByRole('region', { name: 'Record', exact: true })
+    .getByText('"word33word"')
+    .waitFor();
+  await page.getByRole('button', { name: 'Back to the run' }).click();
+  await showTrace(page, 'nothing of this is a trace');
+  await page.getByText('far.jsonl is not a trace').waitFor();
+});
+
+test('selection, folds and scroll stay while dozens of records arrive', async () => {
+  const { page, lab } = await openLab({ path: '?speed=max#v=1&scenario=twelve-questions&seed=7' });
+  await lab.run();
+  await lab.stands('waiting');
+  await page.waitForFunction(() => document.querySelectorAll('[data-record]').length >= 8);
+  const place = () => page.locator('.trace .scroller').evaluate((list) => list.scrollTop);
+  const fold = page.locator('.record.call').first().locator('> .fold');
+  await fold.click();
+  await page.locator('[data-record="4"]').click();
+  const top = await place();
+  await lab.leaveControls();
+  for (let turns = 0; turns < 100; turns++) {
+    if ((await lab.records.count()) >= 59) break;
+    await page.keyboard.press('a');
+    await page.waitForTimeout(50);
+  }
+  assert.ok((await lab.records.count()) >= 59, 'fifty records have arrived');
+  assert.equal(await place(), top);
+  assert.equal(await page.locator('[data-record="4"]').getAttribute('aria-current'), 'true');
+  assert.equal(await fold.getAttribute('aria-expanded'), 'false');
+});

@@ -6,6 +6,8 @@
  */
 const SLICE_MS = 12;
 const TEXT = 140;
+/** Records that are drawn at once. */
+const MOST = 20_000;
 
 /**
  * Reads a trace without keeping the page waiting: the first records are there at once.
@@ -16,7 +18,7 @@ const TEXT = 140;
  */
 export async function readTrace(text, records, arrived) {
   let skipped = 0;
-  let start = 0;
+  let next = 200;
   let slice = performance.now();
   let first = 0;
   for (let at = 0; at < text.length;) {
@@ -35,9 +37,13 @@ export async function readTrace(text, records, arrived) {
       record.at_s = 0;
     }
     records.push(record);
-    if (performance.now() - slice > SLICE_MS || (start === 0 && records.length >= 200)) {
-      start = records.length;
+    // Drawing costs more than reading, so it is done the more seldom the more there is.
+    const drawsNow = records.length >= next;
+    if (drawsNow) {
+      next = Math.min(2 * next, next + MOST);
       if (!arrived()) return { skipped };
+    }
+    if (drawsNow || performance.now() - slice > SLICE_MS) {
       await new Promise((resolve) => setTimeout(resolve));
       slice = performance.now();
     }

@@ -28,6 +28,8 @@ export function createViewer(reader, draw) {
   const trace = createTrace(draw);
   const timeline = createTimeline(draw);
   const books = new Books();
+  /** The file that was shown last. @type {unknown} */
+  let file = null;
   const onSelect = (/** @type {number} */ record) => reader.select(record);
   const onNow = () => reader.now();
 
@@ -135,11 +137,15 @@ export function createViewer(reader, draw) {
      * A trace from a file: it can be read, and nothing else.
      * @param {NonNullable<typeof reader.foreign>} file
      */
-    file: ({ name, records }) => [
-      imported({ name, records: records.length, onClose: () => reader.closeTrace() }),
-      ...reading(new Set(), null, nothing),
-      record([]),
-    ],
+    file({ name, records }) {
+      if (file !== records) trace.rest();
+      file = records;
+      return [
+        imported({ name, records: records.length, onClose: () => reader.closeTrace() }),
+        ...reading(new Set(), null, nothing),
+        record([]),
+      ];
+    },
 
     /** @param {boolean} crashable */
     crashMenu: (crashable) =>

@@ -31,6 +31,8 @@ export function createTrace(redraw) {
   /** @type {HTMLElement | null} */
   let scroller = null;
   let following = true;
+  /** Whether more may come, which can be followed. */
+  let grows = true;
   let seen = 0;
   let selectedBefore = /** @type {number | null} */ (null);
   let looked = 0;
@@ -62,7 +64,9 @@ export function createTrace(redraw) {
   addEventListener('pointerup', ({ timeStamp }) => (moved = Math.min(moved, timeStamp)));
   const scrolled = (/** @type {Event} */ event) => {
     const before = following;
-    if (!scroller || stand() - scroller.scrollTop < 32) following = true;
+    // Who looks at a record stays with it, even where the end is in sight.
+    if (!scroller || stand() - scroller.scrollTop < 32)
+      following = grows && selectedBefore === null;
     else if (event.timeStamp - moved < 1000) following = false;
     if (before !== following) redraw();
   };
@@ -122,7 +126,13 @@ export function createTrace(redraw) {
 
     /** From the next drawing on, the end is in sight. */
     follow() {
-      following = true;
+      following = grows = true;
+    },
+
+    /** A trace that is there from the start is read from its start. */
+    rest() {
+      following = grows = false;
+      if (scroller) scroller.scrollTop = 0;
     },
 
     /** Puts the caret where words are searched. */
@@ -137,7 +147,7 @@ export function createTrace(redraw) {
       if (following) seen = records.length;
       if (records.length < seen) seen = 0;
       lens.read(records);
-      const unseen = records.length - seen;
+      const unseen = props.stand === nothing ? 0 : records.length - seen;
       return html`<section class="trace" aria-labelledby="trace-title">
         <h2 id="trace-title" class="visually-hidden">Trace</h2>
         ${records.length === 0 ? nothing : bar(lens, records, { selected: props.selected, set, typed, keyed, toMatch })}
