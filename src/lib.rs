@@ -8,6 +8,7 @@
 //! | [`log`] | What is durable: records, checkpoints, and [`log::recovery`], which makes an agent from them. |
 //! | [`lab`] | Scenarios, the scripted model, the world with its own books, faults, mechanisms, invariants, and [`lab::session`], the driver. |
 //! | [`report`] | What people read: a record in a line, a run in three panels. |
+//! | [`embed`] | The core for drivers in another language: configuration, effects and answers as JSON. |
 //! | `web` | The browser's side, in wasm32 builds only. |
 //! | [`json`] | Reading JSON with errors that name the path. |
 //!
@@ -39,6 +40,7 @@
 //! - **Only `web/` names wasm_bindgen, js_sys, web_sys and getrandom.**
 
 pub mod agent;
+pub mod embed;
 pub mod json;
 pub mod lab;
 pub mod log;

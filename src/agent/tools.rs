@@ -61,6 +61,12 @@ pub enum ParameterKind {
     Number,
     /// `true` or `false`.
     Boolean,
+    /// An array.
+    List,
+    /// An object.
+    Object,
+    /// Whatever the tool takes.
+    Any,
 }
 
 impl ParameterKind {
@@ -70,6 +76,9 @@ impl ParameterKind {
             ParameterKind::Text => "a string",
             ParameterKind::Number => "a number",
             ParameterKind::Boolean => "true or false",
+            ParameterKind::List => "an array",
+            ParameterKind::Object => "an object",
+            ParameterKind::Any => "any value",
         }
     }
 
@@ -78,6 +87,9 @@ impl ParameterKind {
             ParameterKind::Text => value.is_string(),
             ParameterKind::Number => value.is_number(),
             ParameterKind::Boolean => value.is_boolean(),
+            ParameterKind::List => value.is_array(),
+            ParameterKind::Object => value.is_object(),
+            ParameterKind::Any => true,
         }
     }
 }

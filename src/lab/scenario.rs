@@ -312,14 +312,16 @@ fn read_start(from: &Fields) -> u64 {
     start_ms
 }
 
-fn read_prices(from: &Fields) -> Prices {
+/// Reads what tokens cost.
+pub(crate) fn read_prices(from: &Fields) -> Prices {
     from.only(&["input_usd_per_million", "output_usd_per_million"]);
     // USD per million tokens times 10⁶ is 10⁻¹² USD per token.
     let price = |key: &str| PicoUsd(from.scaled(key, 6));
     Prices { input: price("input_usd_per_million"), output: price("output_usd_per_million") }
 }
 
-fn read_limits(from: &Fields) -> Limits {
+/// Reads limits; what is not given has its default.
+pub(crate) fn read_limits(from: &Fields) -> Limits {
     from.only(&[
         "max_steps",
         "budget_usd",
@@ -347,7 +349,8 @@ fn read_limits(from: &Fields) -> Limits {
     }
 }
 
-fn read_retry(from: &Fields) -> RetryPolicy {
+/// Reads how failures are repeated; what is not given has its default.
+pub(crate) fn read_retry(from: &Fields) -> RetryPolicy {
     from.only(&["max_attempts", "base_s", "cap_s", "patience_s"]);
     let default = RetryPolicy::default();
     let duration = |key: &str, default: u64| from.optional(key, Fields::duration_ms).unwrap_or(default);

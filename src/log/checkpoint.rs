@@ -131,7 +131,8 @@ fn read_plan(from: &Fields) -> Plan {
     }
 }
 
-fn message_json(message: &Message) -> Value {
+/// A message as a checkpoint has it.
+pub(crate) fn message_json(message: &Message) -> Value {
     let mut fields = Map::new();
     let mut put = |key: &str, value: Value| {
         fields.insert(key.to_string(), value);

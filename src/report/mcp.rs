@@ -67,6 +67,9 @@ pub fn definition(tool: &ToolSpec) -> Value {
             ParameterKind::Text => "string",
             ParameterKind::Number => "number",
             ParameterKind::Boolean => "boolean",
+            ParameterKind::List => "array",
+            ParameterKind::Object => "object",
+            ParameterKind::Any => return (parameter.name.clone(), object([])),
         };
         (parameter.name.clone(), object([("type", kind.into())]))
     };

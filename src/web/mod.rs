@@ -3,6 +3,8 @@
 //! Bindings delegate. Values cross as plain objects whose types stand in `types.ts`; JSON that has to keep its numbers exact crosses
 //! as text. JavaScript is never called while the lab is borrowed.
 
+#[cfg(feature = "engine")]
+mod engine;
 #[cfg(feature = "lab")]
 mod lab;
 #[cfg(feature = "lab")]
@@ -14,6 +16,8 @@ mod study;
 #[cfg(feature = "study")]
 mod traces;
 
+#[cfg(feature = "engine")]
+pub use engine::Agent;
 #[cfg(feature = "lab")]
 pub use lab::Lab;
 #[cfg(feature = "lab")]
@@ -21,12 +25,14 @@ pub use local_store::LocalStore;
 #[cfg(feature = "lab")]
 pub use runs::{forget_run, mechanisms, read_scenario, saved_runs, storage_warning};
 
+#[cfg(any(feature = "lab", feature = "study"))]
 use std::sync::Arc;
 
 #[cfg(feature = "lab")]
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
+#[cfg(any(feature = "lab", feature = "study"))]
 use crate::lab::scenario::Scenario;
 
 #[wasm_bindgen(typescript_custom_section)]
@@ -60,6 +66,7 @@ pub(crate) fn lab_error(code: &str, message: &str) -> JsValue {
 }
 
 /// A scenario from its JSON text.
+#[cfg(any(feature = "lab", feature = "study"))]
 pub(crate) fn scenario_of(json: &str) -> Result<Arc<Scenario>, JsValue> {
     Scenario::from_json(json).map(Arc::new).map_err(|error| lab_error("bad_scenario", &error.to_string()))
 }

@@ -610,3 +610,148 @@ export interface Diagnosis {
   /** Tools whose calls failed and were repeated, the worst first. */
   flaky: { tool: string; attempts: number; failures: number; records: number[]; sentence: string }[];
 }
+
+/** What a run of the package's `Agent` is given. */
+export interface AgentConfig {
+  /** Names the run in its records and keys. Another run, another name. */
+  run_id: string;
+  /** The ticket or whatever it works on; the run's name if it is absent. */
+  task_id?: string;
+  /** What kind of agent this is; stands in the log with a digest of words and tools, and is compared on resume. */
+  name?: string;
+  /** The first message: who the agent is. */
+  system: string;
+  /** The second message: what it has to do. */
+  task: string;
+  /** What jitter is drawn from: a number, or its digits if it is larger than 2^53. */
+  seed?: number | string;
+  /** Each limit is a guard that stops the run under its own name. */
+  limits?: {
+    max_steps?: number;
+    budget_usd?: number;
+    budget_tokens?: number;
+    deadline_s?: number;
+    max_repeats?: number;
+    max_stale_steps?: number;
+    max_replans?: number;
+    max_resumes?: number;
+    /** The most tokens that one answer of the model may have. */
+    output_reserve?: number;
+  };
+  prices?: { input_usd_per_million: number; output_usd_per_million: number };
+  retry?: { max_attempts?: number; base_s?: number; cap_s?: number; patience_s?: number };
+  tools: ToolDefinition[];
+  /** False: nobody can be asked, and an irreversible call is denied. */
+  approver?: boolean;
+  /** Mechanisms that are taken away, such as `approval_gate: false`. */
+  policies?: { [id: string]: boolean };
+  traceparent?: string;
+  tracestate?: string;
+}
+
+/** A tool, as `tools/list` of the Model Context Protocol has it. One without annotations counts as destructive. */
+export interface ToolDefinition {
+  name: string;
+  description?: string;
+  inputSchema?: Json;
+  annotations?: { readOnlyHint?: boolean; destructiveHint?: boolean; idempotentHint?: boolean };
+  /** Arguments that make the business intent: the idempotency key is made from them. */
+  intent?: string[];
+  /** A read-only tool that tells, by `idempotency_key`, whether a call was executed: `{found, result}`. */
+  lookup?: string;
+  /** The read whose version goes along, so that the service can refuse if it has changed since. */
+  relies_on?: { tool: string; argument: string; version_field: string };
+}
+
+/** What a driver has stored of a run. */
+export interface Stored {
+  /** The log, one line a record. */
+  log?: string;
+  /** The texts of the last snapshots, in any order. */
+  checkpoints?: string[];
+}
+
+/** What the agent wants done. It is answered with an `AgentEvent`, all but `stop`. */
+export type Effect =
+  /** Write the line, and answer `durable` only when it survives a crash. */
+  | { id: number; type: 'append'; line: string; record: LogRecord }
+  | { id: number; type: 'call_model'; attempt: number; request: ModelRequest }
+  | {
+      id: number;
+      type: 'call_tool';
+      tool: string;
+      call_id: string;
+      args: Json;
+      /** The same as text, with numbers exact. */
+      args_json: string;
+      attempt: number;
+      /** The same for every attempt of one action, also after a crash. */
+      idempotency_key: string;
+      traceparent: string;
+      tracestate: string | null;
+      expected_version: string | null;
+    }
+  /** Asked again under the same key it is the same question. */
+  | { id: number; type: 'ask_approval'; tool: string; args: Json; args_json: string; approval_key: string }
+  /** Milliseconds since 1970. */
+  | { id: number; type: 'wait'; until_ms: number }
+  /** Keep the last two texts. */
+  | { id: number; type: 'save_checkpoint'; generation: number; text: string }
+  | { id: number; type: 'stop'; status: FinalStatus; final: string | null };
+
+/** What is sent to the model. */
+export interface ModelRequest {
+  messages: Message[];
+  tools: {
+    name: string;
+    description: string;
+    inputSchema: Json;
+    annotations: { readOnlyHint: boolean; destructiveHint: boolean; idempotentHint: boolean };
+  }[];
+  max_output_tokens: number;
+}
+
+/** What came of an effect. */
+export interface AgentEvent {
+  /** The effect's `id`. */
+  effect: number;
+  /** The driver's clock, in milliseconds since 1970. */
+  at_ms: number;
+  answer: Answer;
+}
+
+export type Answer =
+  | { type: 'durable' }
+  | { type: 'saved' }
+  | { type: 'storage_failed'; message: string }
+  /** Another agent has the run. */
+  | { type: 'fenced'; owner_epoch?: number }
+  | {
+      type: 'completion';
+      /** Without tool calls it is the final answer. */
+      thought: string;
+      plan?: string[] | null;
+      tool_calls?: ({ id: string; name: string; args: Json } | { id: string; name: string; args_json: string })[];
+      /** Without it the projection is counted. */
+      usage?: { input_tokens: number; output_tokens: number } | null;
+      latency_ms?: number;
+    }
+  | { type: 'result'; result: Json }
+  | { type: 'result'; result_json: string }
+  | { type: 'failed'; code: FailureCode; message: string; retry_after?: string | null }
+  | { type: 'decided'; approved: boolean; approver: string; note?: string | null }
+  | { type: 'expired' }
+  | { type: 'time_has_come' };
+
+/**
+ * Kinds of failures. `unavailable`, `rate_limited` and `refused`: certainly not done. `timeout`, `reply_lost` and `malformed`: perhaps
+ * done, so only an idempotent call is sent again. `rejected`: it will never work, and the model hears of it.
+ */
+export type FailureCode =
+  | 'unavailable'
+  | 'rate_limited'
+  | 'refused'
+  | 'timeout'
+  | 'reply_lost'
+  | 'malformed'
+  | 'rejected';
