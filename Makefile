@@ -1,13 +1,13 @@
 # The front door: `make run` shows the page, `make test` tests everything. Both install what they miss first.
 .DEFAULT_GOAL := help
-.PHONY: help run test build size bench-viewer lint fmt clean
+.PHONY: help run test build package size bench-viewer lint fmt clean
 
 # The scripts run on Node, so this is the one thing that has to be asked for before them.
 NODE_OK = node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null \
 	|| { echo "Node 20 or newer is missing: install it, then run this again." >&2; exit 1; }
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## build the page and serve it on loopback (PORT=8000); it reloads when www/ changes
 	@$(NODE_OK)
@@ -20,6 +20,10 @@ test: ## all tests: native, wasm in a browser, the built page in a browser
 build: ## build the page into dist/
 	@$(NODE_OK)
 	@node scripts/build.mjs
+
+package: ## the npm package in pkg/: the engine for other people's pages and for Node
+	@$(NODE_OK)
+	@node scripts/package.mjs
 
 size: ## bytes of the first load and time to a usable page, against the budgets
 	@$(NODE_OK)
@@ -38,4 +42,4 @@ fmt: ## format everything
 	@node scripts/lint.mjs --fix
 
 clean: ## remove what was built, but not what was installed
-	@rm -rf dist www/pkg www/study target
+	@rm -rf dist pkg www/pkg www/study target

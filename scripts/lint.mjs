@@ -7,7 +7,15 @@ import { timed } from './lib/time.mjs';
 
 const wasm32 = ['--target', 'wasm32-unknown-unknown'];
 const denied = { env: { RUSTDOCFLAGS: '-D warnings' } };
-const prettied = ['www', 'tests', 'scripts', 'package.json', 'tsconfig.json', 'webdriver.json'];
+const prettied = [
+  'www',
+  'npm',
+  'tests',
+  'scripts',
+  'package.json',
+  'tsconfig.json',
+  'webdriver.json',
+];
 const failed = [];
 
 async function check(name, command, args, options) {

@@ -2,12 +2,13 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from './build.mjs';
+import { buildPackage } from './build/package.mjs';
 import { install } from './install.mjs';
 import { receiversPython } from './install/python.mjs';
 import { root } from './lib/paths.mjs';
 import { main } from './lib/problem.mjs';
 import { show } from './lib/process.mjs';
-import { secondsSince } from './lib/time.mjs';
+import { secondsSince, timed } from './lib/time.mjs';
 import { listScenarios } from './scenarios.mjs';
 
 const failed = [];
@@ -31,6 +32,7 @@ await main(async () => {
   await install({ browser: true, receivers: true });
   await listScenarios();
   await build();
+  await timed('package', buildPackage);
 
   const native = await runner('native', 'cargo', ['test']);
   console.log(`native_tests_s: ${secondsSince(native)}`);
@@ -45,7 +47,11 @@ await main(async () => {
   console.log(`wasm_tests_s: ${secondsSince(wasm)}`);
 
   // TAP's last lines are its summary, `# tests N` to `# duration_ms N`, on a terminal and in a file alike.
-  const files = [...(await testsIn('js')), ...(await testsIn('e2e'))];
+  const files = [
+    ...(await testsIn('js')),
+    ...(await testsIn('package')),
+    ...(await testsIn('e2e')),
+  ];
   await runner('javascript', process.execPath, ['--test', '--test-reporter=tap', ...files]);
   if (failed.length > 0) {
     console.error(`Failed: ${failed.join(', ')}.`);

@@ -30,7 +30,8 @@ export async function buildWasm() {
   await writeFile(stamp, inputs);
 }
 
-async function hashOfInputs() {
+/** A hash of everything that the wasm is built from. */
+export async function hashOfInputs() {
   const files = ['Cargo.toml', 'Cargo.lock', 'package-lock.json'];
   for (const entry of await readdir(join(root, 'src'), { recursive: true, withFileTypes: true })) {
     if (entry.isFile())
