@@ -8,6 +8,8 @@ wasm_bindgen_test_configure!(run_in_browser);
 
 #[path = "web/damage.rs"]
 mod damage;
+#[path = "web/engine.rs"]
+mod engine;
 #[path = "web/quota.rs"]
 mod quota;
 #[path = "web/reload.rs"]
