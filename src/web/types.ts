@@ -137,7 +137,7 @@ export interface RecordDetail {
   /** The record as indented JSON text, numbers exact. */
   json: string;
   changes: Change[];
-  /** The state after the record, as indented JSON text (the format of a checkpoint). */
+  /** The state after the record, as indented JSON text of a `Checkpoint`; `null` where two writers have made one log. */
   state_json: string;
   /** The ledger rows that this record caused, by `seq`. */
   ledger: number[];

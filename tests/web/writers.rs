@@ -52,7 +52,7 @@ async fn the_older_agent_may_write_nothing_more() {
         }
         let message = "Another agent has taken this run over; this one may write nothing more.";
         assert_eq!(last, json!({"type": "fenced", "message": message}), "{kind} {stage}");
-        assert_eq!(view(&mut first)["status"], "done", "what became of the run is seen here too");
+        assert_eq!(view(&mut first)["phase"], "fenced", "{kind} {stage}");
         first.crash();
         first.disarm();
         assert!(written(&run_id) == after, "{kind} {stage}: the older agent has written");
