@@ -176,7 +176,7 @@ fn assemble(session: &Session, moment: &Moment, storage: storage::StorageView, k
         memory: run.map(|run| memory::memory_view(session, run, known.messages)),
         storage,
         world: world::world_view(session, world, start, known.rows),
-        invariants: invariant_views(session, moment, status.is_some()),
+        invariants: invariant_views(session, moment, status.is_some() && (is_now || world.is_closed())),
         crashes: session.progress().crashes,
         resumes: session.progress().resumes,
         rival: if is_now { rival_view(session) } else { None },

@@ -1,0 +1,74 @@
+// `make screenshots`: the page in the states of a run, at three widths, light and dark, in screenshots/. The README's picture is one.
+import { copyFile, mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { build } from './build.mjs';
+import { install } from './install.mjs';
+import { launchBrowser } from './lib/browser.mjs';
+import { root } from './lib/paths.mjs';
+import { main } from './lib/problem.mjs';
+import { serve } from './serve.mjs';
+
+const folder = join(root, 'screenshots');
+const picture = 'wide-light-3-agent-gone.png';
+const sizes = {
+  wide: { width: 1440, height: 900 },
+  medium: { width: 1024, height: 768 },
+  phone: { width: 390, height: 844 },
+};
+
+await main(async () => {
+  await install({ browser: true });
+  await build();
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  const server = await serve();
+  const browser = await launchBrowser();
+  let count = 0;
+  try {
+    for (const [size, viewport] of Object.entries(sizes)) {
+      for (const colorScheme of ['light', 'dark']) {
+        const context = await browser.newContext({ viewport, colorScheme });
+        const page = await context.newPage();
+        await page.goto(`${server.url}?speed=max#v=1&scenario=double-charge&seed=7`);
+        await walk(page, async (state) => {
+          count += 1;
+          await page.screenshot({ path: join(folder, `${size}-${colorScheme}-${state}.png`) });
+        });
+        await context.close();
+      }
+    }
+  } finally {
+    await browser.close();
+    await server.close();
+  }
+  await copyFile(join(folder, picture), join(root, 'docs', 'crashlab.png'));
+  console.log(`screenshots: ${count}`);
+});
+
+/** Goes through the states of a run and calls `look` in each. */
+async function walk(page, look) {
+  const stands = (word) =>
+    page.waitForFunction(
+      (wanted) => document.querySelector('.status .state')?.textContent === wanted,
+      word,
+    );
+  await page.waitForFunction(() => document.documentElement.dataset.ready === 'true');
+  await look('1-ready');
+  await page.keyboard.press('Space');
+  await stands('waiting');
+  await look('2-waiting');
+  await page.getByRole('form', { name: /May the agent call/ }).waitFor();
+  await page.keyboard.press('x');
+  await stands('agent gone');
+  await look('3-agent-gone');
+  await page.keyboard.press('r');
+  await stands('waiting');
+  await page.keyboard.press('a');
+  await stands('done');
+  await look('4-done');
+  await page.keyboard.press('ArrowUp');
+  await look('5-past');
+  await page.keyboard.press('?');
+  await page.getByRole('dialog').waitFor();
+  await look('6-help');
+}
