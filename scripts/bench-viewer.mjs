@@ -89,8 +89,17 @@ async function show(page, { text }, last) {
       const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
       const start = performance.now();
       dispatchEvent(new CustomEvent('crashlab:trace', { detail: { name: 'long.jsonl', text } }));
-      const wanted = last === undefined ? '[data-record]' : `[data-record="${last}"]`;
-      while (!document.querySelector(wanted)) await painted();
+      while (!document.querySelector('[data-record]')) await painted();
+      if (last !== undefined) {
+        const whole = (last + 1).toLocaleString('en');
+        while (!document.querySelector('.status .sentence')?.textContent.includes(whole))
+          await painted();
+        const list = document.querySelector('.trace .scroller');
+        while (!document.querySelector(`[data-record="${last}"]`)) {
+          list.scrollTop = list.scrollHeight;
+          await painted();
+        }
+      }
       await painted();
       return performance.now() - start;
     },

@@ -282,6 +282,8 @@ export class Rows {
   #fillSlowly(from = 0) {
     cancelAnimationFrame(this.#slice);
     this.#slice = requestAnimationFrame(() => {
+      // The trace has grown beyond what is made at all.
+      if (this.#records.length > ALL) return void (this.#slice = 0);
       const end = performance.now() + SLICE_MS;
       let i = from;
       for (; i < this.#blocks.length && performance.now() < end; i++) this.#fill(this.#blocks[i]);
