@@ -4,16 +4,13 @@
 //! and then shown as time goes by. The run that a session drives is that of the first of them; the service that it meets is as busy as
 //! the others make it.
 
-use std::sync::Arc;
-
 use super::faults::FaultKind;
-use super::mechanisms::{Mechanism, Mechanisms};
-use super::scenario::Scenario;
-use super::world::{Reply, ToolRequest, World};
-use crate::agent::Agent;
-use crate::agent::protocol::{Answer, EffectId, EffectKind, Event};
+use super::scenario::When;
+use super::session::{Session, Setup, Tick};
+use crate::agent::protocol::EffectKind;
 use crate::agent::tools::{ToolSpec, one_of};
 use crate::json::Fields;
+use crate::log::store::MemoryStore;
 
 /// The `herd` of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -52,8 +49,8 @@ impl HerdSpec {
 /// Everything is worked out at once, so there is a bound.
 const MOST_AGENTS: u32 = 200;
 
-/// An agent with more effects than this is not going to end.
-const EFFECT_BOUND: u32 = 5_000;
+/// An agent with more ticks than this is not going to end.
+const TICKS_PER_AGENT: usize = 5_000;
 
 /// What a herd did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,18 +95,42 @@ pub struct Bucket {
 }
 
 impl Herd {
-    /// Lets the herd of a scenario run to its end; `None` if it has none. The first agent has this seed, each further one the next.
-    pub fn of(scenario: &Arc<Scenario>, mechanisms: Mechanisms, seed: u64) -> Option<Herd> {
-        let spec = scenario.herd.clone()?;
-        let start = |number: u32| Member::start(scenario, mechanisms, seed, number);
-        let mut members: Vec<Member> = (0..spec.agents).map(start).collect();
+    /// Lets the herd of a scenario run to its end; `None` if it has none. The first agent has the seed of the setup, each further one the
+    /// next.
+    pub fn of(setup: &Setup) -> Option<Herd> {
+        let spec = setup.scenario.herd.clone()?;
+        let mut members: Vec<(Session, MemoryStore)> = Vec::new();
+        for number in 0..spec.agents {
+            let mut store = MemoryStore::default();
+            let own = Setup { seed: setup.seed.wrapping_add(number.into()), interactive: false, ..setup.clone() };
+            let mut session = Session::start_in_herd(own, &mut store).ok()?;
+            session.leave_judging_to_me();
+            members.push((session, store));
+        }
         let ends = vec![HerdEnd::default(); members.len()];
-        let mut herd = Herd { spec, start_ms: scenario.start_ms, requests: Vec::new(), ends };
-        // Whose turn is first; of those whose turns come together the one with the lowest number.
-        while let Some(next) = members.iter_mut().filter(|member| !member.is_over).min_by_key(|member| member.due_ms) {
-            next.goes_on(&mut herd);
+        let mut herd = Herd { spec, start_ms: setup.scenario.start_ms, requests: Vec::new(), ends };
+        for _ in 0..TICKS_PER_AGENT * members.len() {
+            // Whose turn is first; of those whose turns come together the one with the lowest number.
+            let working = members.iter_mut().enumerate().filter(|(_, (session, _))| session.status().is_none());
+            let Some((number, (session, store))) = working.min_by_key(|(_, (session, _))| session.next_ms()) else { break };
+            herd.lets_go_on(number as u32, session, store);
         }
         Some(herd)
+    }
+
+    /// Half an effect of one agent.
+    fn lets_go_on(&mut self, number: u32, session: &mut Session, store: &mut MemoryStore) {
+        if let Some((effect, When::Before)) = session.in_flight()
+            && let EffectKind::CallTool { call, attempt, .. } = &effect.kind
+            && *call.name == *self.spec.tool
+            && !self.takes(number, *attempt, session.now_ms())
+        {
+            session.inject(FaultKind::Unavailable);
+        }
+        if let Tick::Crashed { .. } = session.tick(store) {
+            // What is in memory can be resumed.
+            let _ = session.resume(store);
+        }
     }
 
     /// True if the service has nothing left for another agent's request at this time. Requests of agent 0 do not count: they are who
@@ -177,78 +198,5 @@ impl Herd {
             buckets[place].served += u32::from(request.is_served);
         }
         buckets
-    }
-}
-
-/// One agent of a herd with its own world.
-struct Member {
-    number: u32,
-    agent: Agent,
-    world: World,
-    /// The answer that is under way, and to what.
-    out: Option<(EffectId, Answer)>,
-    /// When it arrives.
-    due_ms: u64,
-    /// How many effects it may still have.
-    effects_left: u32,
-    is_over: bool,
-}
-
-impl Member {
-    fn start(scenario: &Arc<Scenario>, mechanisms: Mechanisms, seed: u64, number: u32) -> Member {
-        let run_id = format!("{}-{number}", scenario.task_id).into();
-        let config = Arc::new(scenario.config(mechanisms, seed.wrapping_add(number.into()), run_id));
-        Member {
-            number,
-            agent: Agent::start(config, scenario.start_ms),
-            world: World::new(scenario.clone(), mechanisms.has(Mechanism::Idempotency)),
-            out: None,
-            due_ms: scenario.start_ms,
-            effects_left: EFFECT_BOUND,
-            is_over: false,
-        }
-    }
-
-    /// Takes the answer that is due, and goes on until something takes time.
-    fn goes_on(&mut self, herd: &mut Herd) {
-        while self.effects_left > 0 {
-            self.effects_left -= 1;
-            if let Some((effect, answer)) = self.out.take() {
-                let taken = self.agent.handle(Event { effect, at_ms: self.due_ms, answer });
-                debug_assert!(taken.is_ok(), "{taken:?}");
-            }
-            let Some(effect) = self.agent.poll() else { break };
-            let Some(reply) = self.carry_out(&effect.kind, herd) else { break };
-            self.out = Some((effect.id, reply.answer));
-            self.due_ms += reply.takes_ms;
-            if reply.takes_ms > 0 {
-                return;
-            }
-        }
-        self.is_over = true;
-    }
-
-    /// Nobody of the herd crashes, so nothing is kept for a resume.
-    fn carry_out(&mut self, effect: &EffectKind, herd: &mut Herd) -> Option<Reply> {
-        let at_ms = self.due_ms;
-        Some(match effect {
-            EffectKind::Append(_) => Reply::at_once(Answer::Durable),
-            EffectKind::SaveCheckpoint { .. } => Reply::at_once(Answer::Saved { bytes: 0, generation: 1 }),
-            EffectKind::CallModel { request, .. } => self.world.call_model(request, at_ms, None, None),
-            EffectKind::CallTool { call, attempt, idempotency_key, expected_version, .. } => {
-                let is_refused = *call.name == *herd.spec.tool && !herd.takes(self.number, *attempt, at_ms);
-                let fault = is_refused.then_some(FaultKind::Unavailable);
-                let (key, expected_version) = (idempotency_key.clone(), expected_version.clone());
-                self.world.call_tool(&ToolRequest { call: call.clone(), key, expected_version }, at_ms, None, fault.as_ref())
-            }
-            EffectKind::AskApproval { tool, args, approval_key } => {
-                self.world.ask(approval_key, tool, args, at_ms, None);
-                self.world.person_sees(approval_key, true);
-                let (answer, decided_ms) = self.world.decision(approval_key)?;
-                Reply { answer, takes_ms: decided_ms.saturating_sub(at_ms) }
-            }
-            EffectKind::Wait { until_ms } => Reply { answer: Answer::TimeHasCome, takes_ms: until_ms.saturating_sub(at_ms) },
-            EffectKind::Stop { .. } => return None,
-        })
     }
 }

@@ -271,7 +271,7 @@ fn within_budget(evidence: &Evidence) -> Result<String, String> {
 }
 
 /// A refund is told by its number. A charge that was refunded twice is told by one of them: the second refund is another invariant's
-/// matter. Whoever takes a ticket over after a refund looks at the books first, and then tells the customer.
+/// matter. A colleague who was asked to take the ticket over looks at the books first, and then tells the customer.
 fn told_the_truth(evidence: &Evidence) -> Result<String, String> {
     let (world, rows) = (evidence.world, evidence.world.rows());
     let mail = rows.iter().find_map(|row| match &row.entry {
@@ -283,11 +283,11 @@ fn told_the_truth(evidence: &Evidence) -> Result<String, String> {
     };
     let is_escalation = |row: &Arc<Row>| matches!(row.entry, Entry::Escalation { .. });
     let mut refunds = 0;
-    for (place, row) in rows.iter().enumerate() {
+    for row in rows {
         let Entry::Refund { refund_id, charge_id, .. } = &row.entry else { continue };
         refunds += 1;
         let is_told = world.refund_ids_of(charge_id).any(|id| text.contains(&**id));
-        if !is_told && !rows[place..].iter().any(is_escalation) {
+        if !is_told && !rows.iter().any(is_escalation) {
             return Err(format!("there is a refund {refund_id}, and the answer does not tell of it"));
         }
     }
@@ -312,64 +312,38 @@ fn step_paid_once(evidence: &Evidence) -> Result<String, String> {
 /// A service that says 503 or does not accept the connection has done nothing, and works a moment later. Only when as many attempts as
 /// the scenario allows have failed is that the model's business. A 429 may ask for more patience than there is.
 fn blips_hidden(evidence: &Evidence) -> Result<String, String> {
-    let attempts = evidence.scenario.retry.max_attempts;
-    let mut failing: Vec<Failing> = Vec::new();
-    for row in evidence.world.rows() {
-        if let Entry::ModelCall { input_tokens: 1.., .. } = &row.entry {
-            let step = step_of(evidence, row);
-            let is_heard_of = |call: &&Failing| call.is_blip && call.step < step && call.failures < attempts;
-            if let Some(Failing { tool, failures, .. }) = failing.iter().find(is_heard_of) {
+    let attempts = evidence.scenario.retry.max_attempts as usize;
+    let rows = evidence.world.rows();
+    let mut blips = 0;
+    for (place, row) in rows.iter().enumerate() {
+        let Entry::Request { tool, key, outcome, .. } = &row.entry else { continue };
+        let is_repeatable = evidence.config.tool(tool).is_some_and(|spec| spec.idempotent || spec.read_only);
+        if !is_repeatable || !matches!(&**outcome, "unavailable" | "refused") {
+            continue;
+        }
+        blips += 1;
+        let step = step_of(evidence, row);
+        let hears =
+            |row: &Arc<Row>| matches!(row.entry, Entry::ModelCall { input_tokens: 1.., .. }) && step_of(evidence, row) > step;
+        let is_of_call = |row: &&Arc<Row>| match &row.entry {
+            Entry::Request { tool: of, key: with, .. } => of == tool && with == key && step_of(evidence, row) == step,
+            _ => false,
+        };
+        let rest = &rows[place + 1..];
+        if let Some(heard) = rest.iter().position(hears)
+            && !rest[..heard].iter().any(|row| is_of_call(&row))
+        {
+            let failures = rows[..=place].iter().filter(is_of_call).count();
+            if failures < attempts {
                 return Err(format!("{tool} failed {failures} of {attempts} times, and the model was paid to hear of it"));
             }
         }
-        follow_failing(evidence, row, &mut failing);
     }
-    let open = failing.iter().filter(|call| call.is_blip).count();
-    Ok(format!("the model has heard of none; {} out", plural(open, "blip")))
-}
-
-/// The calls whose newest attempt has failed, and that the model has not heard of.
-pub fn failing_calls<'a>(evidence: &Evidence<'a>) -> Vec<Failing<'a>> {
-    let mut failing = Vec::new();
-    for row in evidence.world.rows() {
-        follow_failing(evidence, row, &mut failing);
-    }
-    failing
-}
-
-fn follow_failing<'a>(evidence: &Evidence<'a>, row: &'a Row, failing: &mut Vec<Failing<'a>>) {
-    match &row.entry {
-        Entry::Request { tool, key, outcome, .. } => {
-            let place = failing.iter().position(|call| call.tool == tool && call.key == key);
-            let failures = place.map_or(0, |place| failing.swap_remove(place).failures) + 1;
-            if !matches!(&**outcome, "ok" | "repeated" | "rejected") {
-                let is_blip = matches!(&**outcome, "unavailable" | "refused")
-                    && evidence.config.tool(tool).is_some_and(|spec| spec.idempotent || spec.read_only);
-                failing.push(Failing { tool, key, step: step_of(evidence, row), failures, is_blip });
-            }
-        }
-        Entry::ModelCall { input_tokens: 1.., .. } => {
-            let step = step_of(evidence, row);
-            failing.retain(|call| call.step >= step);
-        }
-        _ => {}
-    }
-}
-
-/// A call whose newest attempt has failed.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Failing<'a> {
-    tool: &'a Arc<str>,
-    key: &'a Arc<str>,
-    step: u32,
-    /// So many of its attempts.
-    failures: u32,
-    /// True if the newest certainly did nothing, and the next one may do better.
-    is_blip: bool,
+    Ok(format!("{} so far, none of them the model’s business", plural(blips, "blip")))
 }
 
 /// The step in which a row was caused.
-fn step_of(evidence: &Evidence, row: &Row) -> u32 {
+pub(super) fn step_of(evidence: &Evidence, row: &Row) -> u32 {
     intent_of(evidence, row).map_or(0, |record| record.step)
 }
 
@@ -382,28 +356,24 @@ fn intent_of<'a>(evidence: &'a Evidence, row: &Row) -> Option<&'a Record> {
 /// The newest steps in a row that told the model only what it had been told in earlier steps are not more than is allowed.
 fn no_circles(evidence: &Evidence) -> Result<String, String> {
     let limit = evidence.config.limits.max_stale_steps;
-    let told = |record: &Arc<Record>| match &record.body {
-        RecordBody::ToolResult { tool, ok, result, .. } => Some((record.step, tool.clone(), *ok, result.clone())),
+    let told = |record: &'_ Arc<Record>| match &record.body {
+        RecordBody::ToolResult { tool, ok, result, .. } => Some((tool.clone(), *ok, result.clone())),
         _ => None,
     };
-    let told: Vec<_> = evidence.log.iter().filter_map(told).collect();
-    let is_news = |place: usize| {
-        let (step, tool, ok, result) = &told[place];
-        !told[..place].iter().any(|(before, of, was, same)| before < step && of == tool && was == ok && same == result)
-    };
-    let mut stale: Vec<u32> = Vec::new();
-    for place in (0..told.len()).rev() {
-        if is_news(place) {
-            // The other results of this step do not make it stale.
-            stale.retain(|step| *step != told[place].0);
+    let (mut stale, mut step) = (0, u32::MAX);
+    for (place, record) in evidence.log.iter().enumerate().rev() {
+        let Some(result) = told(record) else { continue };
+        let is_same = |earlier: &Arc<Record>| earlier.step < record.step && told(earlier).as_ref() == Some(&result);
+        if !evidence.log[..place].iter().any(is_same) {
+            // What came later in the same step does not make it stale.
+            stale -= usize::from(record.step == step);
             break;
         }
-        if stale.last() != Some(&told[place].0) {
-            stale.push(told[place].0);
-        }
+        stale += usize::from(record.step != step);
+        step = record.step;
     }
-    let figures = format!("{} told nothing new, {limit} may", plural(stale.len(), "step"));
-    if stale.len() as u64 <= u64::from(limit) { Ok(figures) } else { Err(figures) }
+    let figures = format!("{} told nothing new, {limit} may", plural(stale, "step"));
+    if stale <= limit as usize { Ok(figures) } else { Err(figures) }
 }
 
 /// Of a herd not more than half try again in the same millisecond.

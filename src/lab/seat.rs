@@ -17,7 +17,7 @@ pub struct Seat {
 }
 
 /// Where a driver stands.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(super) enum Stage {
     /// There is no agent.
     Dead,

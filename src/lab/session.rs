@@ -115,11 +115,19 @@ const RIVAL_BOUND: u32 = 10_000;
 impl Session {
     /// A session at the start of a run. The store has to be empty.
     pub fn start(setup: Setup, store: &mut dyn Store) -> Result<Session, SessionError> {
-        let mut session = Session::reopen(setup, Vec::new(), Progress::default(), store);
-        session.seat.epoch = store.take_over().map_err(SessionError::Store)?;
-        session.seat.agent = Some(Agent::start(session.config.clone(), session.now_ms));
-        session.seat.stage = Stage::Fresh;
-        Ok(session)
+        Session::reopen(setup, Vec::new(), Progress::default(), store).begin(store)
+    }
+
+    /// A session for a herd's member, which has no herd of its own.
+    pub(super) fn start_in_herd(setup: Setup, store: &mut dyn Store) -> Result<Session, SessionError> {
+        Session::set_up(setup, Vec::new(), Progress::default(), store, None).begin(store)
+    }
+
+    fn begin(mut self, store: &mut dyn Store) -> Result<Session, SessionError> {
+        self.seat.epoch = store.take_over().map_err(SessionError::Store)?;
+        self.seat.agent = Some(Agent::start(self.config.clone(), self.now_ms));
+        self.seat.stage = Stage::Fresh;
+        Ok(self)
     }
 
     /// A session that goes on from a checkpoint of another run, in a new run: [`Setup::run_id_from`] is its name. The store has to
@@ -141,6 +149,17 @@ impl Session {
 
     /// A session on a run that is in storage. There is no agent in it: `resume` makes one.
     pub fn reopen(setup: Setup, rows: Vec<Arc<super::ledger::Row>>, progress: Progress, store: &dyn Store) -> Session {
+        let herd = Herd::of(&setup).map(Arc::new);
+        Session::set_up(setup, rows, progress, store, herd)
+    }
+
+    fn set_up(
+        setup: Setup,
+        rows: Vec<Arc<super::ledger::Row>>,
+        progress: Progress,
+        store: &dyn Store,
+        herd: Option<Arc<Herd>>,
+    ) -> Session {
         let Setup { scenario, mechanisms, seed, interactive, branch: _ } = &setup;
         let log = store.read().records;
         // A run that goes on from another run's checkpoint has a name of its own.
@@ -148,7 +167,6 @@ impl Session {
         let config = Arc::new(scenario.config(*mechanisms, *seed, run_id));
         let newest = rows.iter().map(|row| row.at_ms).chain(log.iter().map(|record| record.ts_ms)).max();
         let recognises_keys = mechanisms.has(Mechanism::Idempotency);
-        let herd = Herd::of(scenario, *mechanisms, *seed).map(Arc::new);
         let world = World::with_rows(scenario.clone(), recognises_keys, rows).beside(herd);
         // Not the log: the world says whether anybody has been told. A run that only lacked storage may go on.
         let stage = world.closed_as().filter(|_| world.is_settled()).map_or(Stage::Dead, Stage::Stopped);
@@ -183,7 +201,7 @@ impl Session {
         let met = self.progress.rival_spot_met(&self.scenario);
         if met > met_before && self.scenario.rival.as_ref().is_some_and(|spot| spot.nth == met) {
             // If the second tab cannot take the run over, the first one goes on alone.
-            if self.open_second_tab(store).is_ok() && self.seat.stage == Stage::Fresh {
+            if self.open_second_tab(store).is_ok() && matches!(self.seat.stage, Stage::Fresh) {
                 tick = self.tick_agent(store);
             }
         }
@@ -599,6 +617,11 @@ impl Session {
         self.now_ms
     }
 
+    /// When something happens next, as far as that is known.
+    pub fn next_ms(&self) -> u64 {
+        self.seat.reply().map_or(self.now_ms, |(_, due_ms)| due_ms)
+    }
+
     /// What has to survive a closed page.
     pub fn progress(&self) -> &Progress {
         &self.progress
@@ -640,7 +663,7 @@ impl Session {
 
     /// True if another writer owns the run.
     pub fn is_fenced(&self) -> bool {
-        self.seat.stage == Stage::Fenced
+        matches!(self.seat.stage, Stage::Fenced)
     }
 
     /// True if a person has the question and has not decided.

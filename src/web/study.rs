@@ -35,7 +35,8 @@ pub fn herd(scenario: &str, off: Vec<String>, seed: &str, span_ms: u32) -> Resul
             Mechanism::of_id(id).ok_or_else(|| lab_error("bad_argument", &format!("there is no mechanism `{id}`")))?;
         mechanisms = mechanisms.with(mechanism, false);
     }
-    Ok(Herd::of(&scenario, mechanisms, seed).map(|herd| herd_json(&herd, span_ms.into()).to_string()))
+    let setup = Setup { mechanisms, seed, ..Setup::of(&scenario) };
+    Ok(Herd::of(&setup).map(|herd| herd_json(&herd, span_ms.into()).to_string()))
 }
 
 /// The runs of a trace judged by named checks: the JSON text of an `Evaluation[]`.

@@ -90,11 +90,12 @@ fn a_second_tab_may_open_at_any_instant() {
 fn a_herd_with_jitter_is_served_and_one_in_lockstep_gives_up() {
     let scenario = scenario("retry-storm");
     let figures = |mechanisms: Mechanisms| {
-        let herd = Herd::of(&scenario, mechanisms, 1).unwrap();
+        let setup = Setup { mechanisms, ..Setup::of(&scenario) };
+        let herd = Herd::of(&setup).unwrap();
         let unserved = herd.ends.iter().filter(|end| end.served_ms.is_none()).count();
         let counted: u32 = herd.buckets(100, u64::MAX).iter().map(|bucket| bucket.requests).sum();
         assert_eq!(counted as usize, herd.requests.len());
-        assert_eq!(Some(&herd), Herd::of(&scenario, mechanisms, 1).as_ref(), "the same input gives the same herd");
+        assert_eq!(Some(&herd), Herd::of(&setup).as_ref(), "the same input gives the same herd");
         for second in herd.buckets(1_000, u64::MAX) {
             assert!(second.served <= 10, "{second:?}");
         }

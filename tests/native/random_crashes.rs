@@ -4,11 +4,12 @@ use crashlab::agent::identity::mix;
 use crashlab::agent::state::Status;
 use crashlab::lab::faults::FaultKind;
 use crashlab::lab::invariants::{INVARIANTS, Kind};
+use crashlab::lab::mechanisms::Mechanisms;
 use crashlab::lab::scenario::{Scenario, When};
 use crashlab::lab::session::{Session, Setup, Tick};
 use std::sync::Arc;
 
-use crate::support::{TextStore, assert_counts_its_spending, books, scenario, tally};
+use crate::support::{TextStore, all_scenarios, assert_counts_its_spending, books, scenario, tally};
 
 /// SplitMix64.
 struct Lots(u64);
@@ -39,14 +40,14 @@ fn fault(lots: &mut Lots) -> FaultKind {
     }
 }
 
-/// One schedule: what was done to the run, and how it ended.
+/// One schedule with all mechanisms on: what was done to the run, and how it ended.
 fn run(scenario: &Arc<Scenario>, seed: u64) -> (Status, usize) {
     let mut lots = Lots(seed << 20);
     let (crash_every, fault_every) = (20 + lots.below(60), 4 + lots.below(30));
     let failing = (0..lots.below(4)).map(|_| lots.below(80) as usize).collect();
     let mut store = TextStore { failing, ..TextStore::default() };
-    let mut session = Session::start(Setup { seed, ..Setup::of(scenario) }, &mut store).unwrap();
-    let mut schedule = Vec::new();
+    let mut session = Session::start(Setup { seed, mechanisms: Mechanisms::ALL_ON, ..Setup::of(scenario) }, &mut store).unwrap();
+    let mut schedule = vec![format!("{}, seed {seed}", scenario.id)];
     for _ in 0..20_000 {
         if lots.one_in(crash_every) {
             let effect = session.progress().effects + lots.below(3);
@@ -60,28 +61,26 @@ fn run(scenario: &Arc<Scenario>, seed: u64) -> (Status, usize) {
             session.inject(kind);
         }
         let tick = session.tick(&mut store);
-        assert_eq!(session.breaches(), [], "seed {seed}: {}", schedule.join("\n"));
+        assert_eq!(session.breaches(), [], "{}", schedule.join("\n"));
         if let Some(agent) = session.agent() {
-            assert_counts_its_spending(agent, session.world(), &format!("seed {seed}: {}", schedule.join("\n")));
+            assert_counts_its_spending(agent, session.world(), &schedule.join("\n"));
         }
         match tick {
-            Tick::Crashed { .. } => {
-                session.resume(&mut store).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{schedule:?}"))
-            }
+            Tick::Crashed { .. } => session.resume(&mut store).unwrap_or_else(|error| panic!("{error}\n{schedule:?}")),
             Tick::Stopped { status } => {
                 for invariant in INVARIANTS.iter().filter(|invariant| invariant.kind == Kind::Eventually) {
                     if let Err(why) = (invariant.judge)(&session.evidence()) {
-                        panic!("seed {seed}: {}: {why}\n{}", invariant.name, schedule.join("\n"));
+                        panic!("{}: {why}\n{}", invariant.name, schedule.join("\n"));
                     }
                 }
                 let books = books(session.world());
-                assert_eq!(books.mails + books.hand_overs, 1, "seed {seed}");
+                assert_eq!(books.mails + books.hand_overs, 1, "{}", schedule.join("\n"));
                 return (status, books.refunds);
             }
             Tick::Happened { .. } | Tick::Answered | Tick::WaitingForPerson { .. } | Tick::Fenced => {}
         }
     }
-    panic!("seed {seed}: the run does not end\n{}", schedule.join("\n"));
+    panic!("the run does not end\n{}", schedule.join("\n"));
 }
 
 #[test]
@@ -94,4 +93,14 @@ fn three_hundred_random_schedules_keep_every_invariant_and_end() {
     // They are not all alike, and a refund does happen.
     assert!(ends.keys().any(|(status, refunds)| *status == Status::Done && *refunds == 1), "{ends:?}");
     assert!(ends.keys().any(|(_, refunds)| *refunds == 0), "{ends:?}");
+}
+
+#[test]
+fn random_schedules_of_every_shipped_scenario_keep_every_invariant_and_end() {
+    let seeds = 1_000..1_040;
+    println!("seeds {seeds:?}");
+    for scenario in all_scenarios() {
+        let ends = tally(seeds.clone().map(|seed| run(&scenario, seed)));
+        println!("{}: status, refunds: {ends:?}", scenario.id);
+    }
 }

@@ -22,7 +22,7 @@ use crate::agent::protocol::{Answer, EffectKind};
 use crate::agent::run::{History, ModelStage, Projection, Run, Turn};
 use crate::agent::state::{AgentState, Message};
 use crate::lab::faults::{FaultKind, FaultTarget};
-use crate::lab::invariants::{INVARIANTS, Kind, failing_calls};
+use crate::lab::invariants::{INVARIANTS, Kind, step_of};
 use crate::lab::ledger::{Entry, Row};
 use crate::lab::mechanisms::Mechanism;
 use crate::lab::scenario::When;
@@ -258,8 +258,7 @@ impl<S: SearchStore> Node<S> {
         memo.records = session.log().len();
         let (has_new_rows, has_new_records) = (memo.rows != had_rows, memo.records != had_records);
         if has_new_rows {
-            memo.failing = Print::default();
-            failing_calls(&session.evidence()).hash(&mut memo.failing);
+            memo.failing = print_failing(session);
         }
         self.judge(has_new_rows, has_new_records);
     }
@@ -429,6 +428,32 @@ impl<S: SearchStore> Node<S> {
             wait.hash(out);
         }
     }
+}
+
+/// The calls whose newest attempt has failed, and that the model has not heard of, with what came of that attempt and how often they
+/// failed.
+fn print_failing(session: &Session) -> Print {
+    type Call<'a> = (u32, &'a Arc<str>, &'a Arc<str>);
+    let evidence = session.evidence();
+    let mut failing: Vec<(Call, &Arc<str>, u32)> = Vec::new();
+    for row in session.world().rows() {
+        let step = step_of(&evidence, row);
+        match &row.entry {
+            Entry::Request { tool, key, outcome, .. } => {
+                let call = (step, tool, key);
+                let place = failing.iter().position(|(failed, _, _)| *failed == call);
+                let failures = place.map_or(0, |place| failing.remove(place).2) + 1;
+                if !matches!(&**outcome, "ok" | "repeated" | "rejected") {
+                    failing.push((call, outcome, failures));
+                }
+            }
+            Entry::ModelCall { input_tokens: 1.., .. } => failing.retain(|(call, _, _)| call.0 >= step),
+            _ => {}
+        }
+    }
+    let mut print = Print::default();
+    failing.hash(&mut print);
+    print
 }
 
 /// An agent that goes on beside the session's own, with all that it knows.
