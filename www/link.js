@@ -71,6 +71,16 @@ export function write({ scenario, off, seed, done, branch, at, is }) {
 }
 
 /**
+ * A sentence, if whoever gets the link cannot follow it.
+ * @param {{ id: string, own?: boolean }[]} scenarios
+ * @param {string} id
+ */
+export function doubt(scenarios, id) {
+  if (scenarios.some((one) => one.id === id && !one.own)) return null;
+  return 'The link is copied, and it leads to a scenario of your own, which only this browser has. Whoever gets it needs the file too: export it in the editor.';
+}
+
+/**
  * A short sign of a record, the same for the same record of the same run.
  * @param {import('./pkg/crashlab.js').RecordView} record
  */

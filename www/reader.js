@@ -525,6 +525,8 @@ export class Reader {
     } catch {
       this.complain(`The browser does not let this page copy. The link is ${address}`);
     }
+    const doubt = link.doubt(engine.scenarios, this.about?.id ?? '');
+    if (doubt) this.complain(doubt);
     this.#draw();
   }
 

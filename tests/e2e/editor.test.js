@@ -9,7 +9,9 @@ async function openEditor(page) {
   const tab = page.getByRole('navigation').getByRole('button', { name: 'Scenario' });
   if (await tab.isVisible()) await tab.click();
   await page.getByRole('button', { name: 'Edit', exact: true }).click();
-  return editorOf(page);
+  const editor = editorOf(page);
+  await editor.dialog.waitFor();
+  return editor;
 }
 
 function editorOf(page) {
@@ -156,6 +158,24 @@ test('ids are the keys: those of shipped scenarios and of others are taken', asy
     Object.keys(localStorage).filter((key) => key.startsWith('crashlab:yours/')),
   );
   assert.deepEqual(keys, ['crashlab:yours/renamed']);
+});
+
+test('a link to a scenario of one’s own says that its file is needed too', async () => {
+  const { page } = await openLab({
+    contextOptions: { permissions: ['clipboard-read', 'clipboard-write'] },
+  });
+  const editor = await openEditor(page);
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Share' }).click();
+  await page.getByRole('button', { name: 'Copied' }).waitFor();
+  assert.equal(await page.locator('.notice').count(), 0);
+  await openEditor(page);
+  await editor.button('Duplicate to edit').click();
+  await editor.button('Save').click();
+  await page.keyboard.press('Control+Enter');
+  await drive(page).finish();
+  await page.getByRole('button', { name: /Share|Copied/ }).click();
+  await page.getByRole('alert').getByText('a scenario of your own').waitFor();
 });
 
 test('by keys: Tab indents, Escape gives it back and then closes, and the focus returns', async () => {

@@ -158,6 +158,8 @@ class Editor {
     this.#key = id;
     this.#warning = isKept ? '' : NOT_KEPT;
     this.#tell(isKept ? `“${title}” is saved. It stands in the scenario menu under Yours.` : '');
+    // The button can do nothing more now, and would lose the focus.
+    this.#area?.focus();
   }
 
   duplicate() {

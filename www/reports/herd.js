@@ -9,11 +9,14 @@ import { duration } from '../ui/format.js';
 
 export const SPAN_MS = 500;
 
-const WIDTH = 640;
-const HEIGHT = 220;
-const LEFT = 40;
-const BOTTOM = 34;
-const TOP = 12;
+const WIDEST = 840;
+const NARROWEST = 280;
+/** What stands beside the plot, at the least. */
+const AROUND = 64;
+const HEIGHT = 260;
+const LEFT = 44;
+const BOTTOM = 38;
+const TOP = 24;
 
 /** @param {string} json */
 export function hasHerd(json) {
@@ -53,10 +56,12 @@ function sentence({ requests, served_agents, agents, most_at_once, last_served_s
  * @param {Herd} plain
  */
 function plot(jittered, plain) {
+  // A unit is a pixel, so that the words have their size on every screen.
+  const width = Math.max(NARROWEST, Math.min(WIDEST, innerWidth - AROUND));
   const { span_s, down_until_s } = jittered;
   const spans = Math.max(jittered.buckets.length, plain.buckets.length, 1);
   const most = Math.max(1, ...[...jittered.buckets, ...plain.buckets].map((one) => one.requests));
-  const x = (/** @type {number} */ s) => LEFT + (s / (spans * span_s)) * (WIDTH - LEFT - 8);
+  const x = (/** @type {number} */ s) => LEFT + (s / (spans * span_s)) * (width - LEFT - 8);
   const y = (/** @type {number} */ n) => HEIGHT - BOTTOM - (n / most) * (HEIGHT - BOTTOM - TOP);
   const steps = (/** @type {Herd} */ { buckets }) =>
     buckets
@@ -65,18 +70,18 @@ function plot(jittered, plain) {
           `${i === 0 ? 'M' : 'L'}${x(i * span_s)} ${y(requests)}H${x((i + 1) * span_s)}`,
       )
       .join('');
-  const seconds = ticks(spans * span_s, 8);
+  const seconds = ticks(spans * span_s, width / 60);
   return html`<svg
     class="plot"
-    viewBox="0 0 ${WIDTH} ${HEIGHT}"
+    viewBox="0 0 ${width} ${HEIGHT}"
     role="img"
     aria-label="Requests over time. Without jitter they come in spikes of up to ${Math.max(...plain.buckets.map((one) => one.requests))}; with jitter, of up to ${Math.max(...jittered.buckets.map((one) => one.requests))}. The figures stand in the table below."
   >
     ${svg`<rect class="down" x=${LEFT} y=${TOP} width=${Math.max(0, x(down_until_s) - LEFT)} height=${HEIGHT - BOTTOM - TOP} />
-      <text class="note" x=${LEFT + 6} y=${TOP + 12}>service down</text>
-      ${ticks(most, 4).map((n) => svg`<path class="grid" d="M${LEFT} ${y(n)}H${WIDTH - 8}" /><text class="tick" x=${LEFT - 6} y=${y(n) + 4} text-anchor="end">${n}</text>`)}
+      <text class="note" x=${LEFT} y=${TOP - 8}>service down</text>
+      ${ticks(most, 4).map((n) => svg`<path class="grid" d="M${LEFT} ${y(n)}H${width - 8}" /><text class="tick" x=${LEFT - 6} y=${y(n) + 4} text-anchor="end">${n}</text>`)}
       ${seconds.map((s) => svg`<text class="tick" x=${x(s)} y=${HEIGHT - BOTTOM + 15} text-anchor="middle">${s}</text>`)}
-      <text class="axis" x=${(WIDTH + LEFT) / 2} y=${HEIGHT - 4} text-anchor="middle">seconds since the start</text>
+      <text class="axis" x=${(width + LEFT) / 2} y=${HEIGHT - 4} text-anchor="middle">seconds since the start</text>
       <text class="axis" transform="translate(10 ${(HEIGHT - BOTTOM) / 2}) rotate(-90)" text-anchor="middle">requests</text>
       <path class="without" d=${steps(plain)} />
       <path class="with" d=${steps(jittered)} />`}

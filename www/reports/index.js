@@ -61,7 +61,7 @@ class Report {
 
   /** What stands in the trace that the page shows. */
   async read() {
-    const { records, foreign, about } = this.#reader;
+    const { records, foreign, about, engine } = this.#reader;
     this.#runs = null;
     this.#complaint = '';
     this.#curves = null;
@@ -82,7 +82,7 @@ class Report {
         const off = [...this.#reader.off].filter((id) => id !== 'jitter');
         const [jittered, plain] = await Promise.all(
           [off, [...off, 'jitter']].map((off) =>
-            background.call('herd', about.json, off, '1', SPAN_MS),
+            background.call('herd', about.json, off, engine.view?.seed ?? '1', SPAN_MS),
           ),
         );
         this.#curves = { jittered: JSON.parse(jittered), plain: JSON.parse(plain) };
