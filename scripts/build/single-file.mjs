@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { basename, relative } from 'node:path';
+import { root } from '../lib/paths.mjs';
 import { appendToHead, withoutTags } from './html.mjs';
 import { localUrls } from './local-urls.mjs';
 import { shared } from './options.mjs';
@@ -27,7 +28,8 @@ export async function singleFile(esbuild, html, references) {
       return `new URL(URL.createObjectURL(new Blob(${parts}, { type: 'text/javascript' })))`;
     },
     async asset(path) {
-      const name = basename(path);
+      // Both wasm modules are files of one name.
+      const name = relative(root, path);
       const type = name.endsWith('.wasm') ? 'application/wasm' : 'application/octet-stream';
       embedded[name] = `data:${type};base64,${(await readFile(path)).toString('base64')}`;
       return `new URL(globalThis.embedded['${name}'])`;
