@@ -3,16 +3,19 @@
 //! One effect takes two ticks. The first lets it happen, the second brings its answer to the agent, which at once says what it
 //! wants next. Between the two, and before the first, are the instants at which a crash makes a difference.
 
+mod rival;
+mod seen;
+
 use std::fmt;
 use std::sync::Arc;
 
 use super::faults::FaultKind;
 use super::herd::Herd;
 use super::inbox::DecisionRefused;
-use super::invariants::{Breach, Evidence, INVARIANTS, Kind};
+use super::invariants::Breach;
 use super::mechanisms::{Mechanism, Mechanisms};
 use super::scenario::{Scenario, When};
-use super::seat::{Seat, SeatState, Stage};
+use super::seat::{Seat, Stage};
 pub use super::setup::Setup;
 use super::spots::{Progress, gap_label};
 use super::world::{Reply, ToolRequest, World};
@@ -109,9 +112,6 @@ impl std::error::Error for SessionError {}
 /// A run that takes longer than this many ticks is not going to end.
 const TICK_BOUND: u64 = 200_000;
 
-/// So many ticks a rival may go on behind the end of the run.
-const RIVAL_BOUND: u32 = 10_000;
-
 impl Session {
     /// A session at the start of a run. The store has to be empty.
     pub fn start(setup: Setup, store: &mut dyn Store) -> Result<Session, SessionError> {
@@ -197,22 +197,9 @@ impl Session {
     /// Goes half an effect further. A rival that lives goes half an effect further too.
     pub fn tick(&mut self, store: &mut dyn Store) -> Tick {
         let met_before = self.progress.rival_spot_met(&self.scenario);
-        let mut tick = self.tick_agent(store);
-        let met = self.progress.rival_spot_met(&self.scenario);
-        if met > met_before && self.scenario.rival.as_ref().is_some_and(|spot| spot.nth == met) {
-            // If the second tab cannot take the run over, the first one goes on alone.
-            if self.open_second_tab(store).is_ok() && matches!(self.seat.stage, Stage::Fresh) {
-                tick = self.tick_agent(store);
-            }
-        }
-        self.tick_rival(store);
-        // Nobody follows the rival behind the end of the run.
-        for _ in 0..RIVAL_BOUND {
-            if !matches!(self.seat.stage, Stage::Stopped(_)) || !self.has_living_rival() {
-                break;
-            }
-            self.tick_rival(store);
-        }
+        let tick = self.tick_agent(store);
+        let tick = self.second_tab_opens(met_before, store).unwrap_or(tick);
+        self.rival_goes_on(store);
         self.judge();
         tick
     }
@@ -233,38 +220,6 @@ impl Session {
             Stage::Asked(effect) => self.look_into_inbox(effect),
             Stage::Happened { effect, reply, due_ms } => self.deliver(&effect, reply, due_ms, store),
         }
-    }
-
-    fn has_living_rival(&self) -> bool {
-        self.rival.as_ref().is_some_and(|rival| rival.state() == SeatState::Working)
-    }
-
-    fn tick_rival(&mut self, store: &mut dyn Store) {
-        if self.has_living_rival() {
-            self.change_places();
-            self.tick_agent(store);
-            self.change_places();
-        }
-    }
-
-    /// The rival takes the agent's place, or gives it back.
-    fn change_places(&mut self) {
-        if let Some(rival) = &mut self.rival {
-            std::mem::swap(&mut self.seat, rival);
-            self.is_rivals_turn = !self.is_rivals_turn;
-        }
-    }
-
-    /// A second tab resumes the run although its agent lives. That one goes on as the rival, until storage refuses it.
-    pub fn open_second_tab(&mut self, store: &mut dyn Store) -> Result<(), SessionError> {
-        if self.seat.agent.is_none() || matches!(self.seat.stage, Stage::Stopped(_)) || self.has_living_rival() {
-            return Ok(());
-        }
-        let first = self.seat.clone();
-        // The first agent stays in place if the second one cannot be made.
-        self.take_over(store, self.now_ms)?;
-        self.rival = Some(first);
-        Ok(())
     }
 
     /// Asks the agent for its next effect.
@@ -533,142 +488,6 @@ impl Session {
             }
         }
         Err(SessionError::Endless(TICK_BOUND))
-    }
-
-    // --- What is to be seen --------------------------------------------------------------------------------------------------
-
-    fn judge(&mut self) {
-        if self.judges {
-            self.judge_those(|_| true);
-        }
-    }
-
-    /// From here on the caller judges, who knows what has changed.
-    pub fn leave_judging_to_me(&mut self) {
-        self.judges = false;
-    }
-
-    /// Puts a bug into the agent: each of its effects goes through this function. For tests of the search.
-    #[doc(hidden)]
-    pub fn tamper_with(&mut self, tamper: fn(&mut EffectKind)) {
-        self.tamper = Some(tamper);
-    }
-
-    /// Takes note of those of the `Always` invariants that are broken now. They are named by their place in [`INVARIANTS`].
-    pub fn judge_those(&mut self, which: impl Fn(usize) -> bool) {
-        let record = self.log.len().checked_sub(1);
-        for (place, invariant) in INVARIANTS.iter().enumerate() {
-            if invariant.kind != Kind::Always || !which(place) || self.breach(invariant.id).is_some() {
-                continue;
-            }
-            if let Err(explanation) = (invariant.judge)(&self.evidence()) {
-                self.breaches.push(Breach { id: invariant.id, explanation, record });
-            }
-        }
-    }
-
-    /// All that invariants are judged from.
-    pub fn evidence(&self) -> Evidence<'_> {
-        Evidence { scenario: &self.scenario, config: &self.config, world: &self.world, log: &self.log }
-    }
-
-    /// Invariants that broke, in the order in which they did, with the record at which it was seen.
-    pub fn breaches(&self) -> &[Breach] {
-        &self.breaches
-    }
-
-    /// How an invariant broke, if it did.
-    pub fn breach(&self, id: &str) -> Option<&Breach> {
-        self.breaches.iter().find(|breach| breach.id == id)
-    }
-
-    /// The agent; `None` after a crash.
-    pub fn agent(&self) -> Option<&Agent> {
-        self.seat.agent.as_ref()
-    }
-
-    /// The world.
-    pub fn world(&self) -> &World {
-        &self.world
-    }
-
-    /// The log as far as this session knows it.
-    pub fn log(&self) -> &[Arc<Record>] {
-        &self.log
-    }
-
-    /// What the agent was given.
-    pub fn config(&self) -> &Arc<Config> {
-        &self.config
-    }
-
-    /// What is run.
-    pub fn scenario(&self) -> &Arc<Scenario> {
-        &self.scenario
-    }
-
-    /// With which mechanisms.
-    pub fn mechanisms(&self) -> Mechanisms {
-        self.mechanisms
-    }
-
-    /// Virtual time, in milliseconds since 1970.
-    pub fn now_ms(&self) -> u64 {
-        self.now_ms
-    }
-
-    /// When something happens next, as far as that is known.
-    pub fn next_ms(&self) -> u64 {
-        self.seat.reply().map_or(self.now_ms, |(_, due_ms)| due_ms)
-    }
-
-    /// What has to survive a closed page.
-    pub fn progress(&self) -> &Progress {
-        &self.progress
-    }
-
-    /// Where the agent will die.
-    pub fn armed(&self) -> Option<(u64, When)> {
-        self.armed
-    }
-
-    /// The effect that is out, and whether it has happened.
-    pub fn in_flight(&self) -> Option<(&Effect, When)> {
-        self.seat.in_flight()
-    }
-
-    /// The answer that is under way to the agent.
-    pub fn reply(&self) -> Option<&Reply> {
-        self.seat.reply().map(|(reply, _)| reply)
-    }
-
-    /// When in the run this is: twice the number of effects that were asked for, less one until the last of them has happened.
-    pub fn moment(&self) -> u64 {
-        let waits = matches!(self.seat.stage, Stage::Issued(_));
-        2 * self.progress.effects - u64::from(waits && self.progress.effects > 0)
-    }
-
-    /// The final status, once the run is over.
-    pub fn status(&self) -> Option<Status> {
-        match &self.seat.stage {
-            Stage::Stopped(status) => Some(*status),
-            _ => None,
-        }
-    }
-
-    /// The agent from which the run was taken while it lived, if there is one.
-    pub fn rival(&self) -> Option<&Seat> {
-        self.rival.as_ref()
-    }
-
-    /// True if another writer owns the run.
-    pub fn is_fenced(&self) -> bool {
-        matches!(self.seat.stage, Stage::Fenced)
-    }
-
-    /// True if a person has the question and has not decided.
-    pub fn is_waiting_for_person(&self) -> bool {
-        matches!(&self.seat.stage, Stage::Asked(_))
     }
 }
 

@@ -94,3 +94,21 @@ fn merging_says_what_plain_enumeration_says_about_a_shipped_scenario_with_one_cr
         println!("{bounds:?}: {merged} states, {plain} without merging");
     }
 }
+
+#[test]
+fn merging_says_what_plain_enumeration_says_about_a_second_agent_and_about_a_herd() {
+    let two_tabs = scripted(
+        &[first(json!([search_for("duplicate"), refund_of(288)])), after("issue_refund", "any", json!([]))],
+        |document| {
+            document["rival"] = json!({"effect": "call_tool", "tool": "search_kb", "when": "after"});
+        },
+    );
+    for mechanisms in [Mechanisms::ALL_ON, Mechanisms::without(Mechanism::SingleWriter)] {
+        let (merged, plain) = compare(&two_tabs, mechanisms, bounds(1, 0));
+        println!("two tabs, {mechanisms:?}: {merged} states, {plain} without merging");
+    }
+    for mechanisms in [Mechanisms::ALL_ON, Mechanisms::without(Mechanism::Jitter)] {
+        let (merged, plain) = compare(&scenario("retry-storm"), mechanisms, bounds(1, 0));
+        println!("retry storm, {mechanisms:?}: {merged} states, {plain} without merging");
+    }
+}
