@@ -388,25 +388,57 @@ fn no_lockstep(evidence: &Evidence) -> Result<String, String> {
 }
 
 /// Every row that an agent caused stands behind an intent in the log: a request behind a `tool_call` with its key, a billed call
-/// behind an `llm_request`, a question behind an `approval_request`.
+/// behind an `llm_request`, a question behind an `approval_request`. An irreversible request stands behind its approval too, and each
+/// attempt at changing something has a number of its own.
 fn traced(evidence: &Evidence) -> Result<String, String> {
     for row in evidence.world.rows() {
         let body = intent_of(evidence, row).map(|record| &record.body);
-        let missing = match &row.entry {
-            Entry::ModelCall { .. } if !matches!(body, Some(RecordBody::LlmRequest { .. })) => Some("a model call".to_string()),
-            Entry::Request { tool, key, .. } => match body {
+        match &row.entry {
+            Entry::ModelCall { .. } if !matches!(body, Some(RecordBody::LlmRequest { .. })) => {
+                return Err("a model call has no intent in the log".to_string());
+            }
+            Entry::Request { tool, key, args, .. } => match body {
                 Some(RecordBody::ToolCall { tool: named, idempotency_key, .. }) if named == tool && idempotency_key == key => {
-                    None
+                    let place = row.record.and_then(|place| usize::try_from(place).ok()).unwrap_or(0);
+                    stands_behind_its_records(evidence, place, tool, args)?;
                 }
-                _ => Some(format!("a request to {tool}")),
+                _ => return Err(format!("a request to {tool} has no intent in the log")),
             },
-            _ => None,
-        };
-        if let Some(missing) = missing {
-            return Err(format!("{missing} has no intent in the log"));
+            _ => {}
         }
     }
     Ok(format!("{} in the books, each with its intent", plural(evidence.world.rows().len(), "row")))
+}
+
+/// Is the approval of the request behind this `tool_call` in the log before it, and is the attempt no earlier one's?
+fn stands_behind_its_records(evidence: &Evidence, place: usize, tool: &Arc<str>, args: &Arc<str>) -> Result<(), String> {
+    let RecordBody::ToolCall { call_id, attempt, .. } = &evidence.log[place].body else {
+        return Ok(());
+    };
+    let is_approval = |record: &Arc<Record>| match &record.body {
+        RecordBody::Approval { tool: of, args: with, decision: ApprovalStatus::Approved, .. } => {
+            of == tool && canonical(with) == **args
+        }
+        _ => false,
+    };
+    let is_gated = evidence.config.policies.approval_gate && is_irreversible(evidence.config, tool);
+    if is_gated && !evidence.log[..place].iter().any(is_approval) {
+        return Err(format!("{tool} ran, and its approval was not in the log"));
+    }
+    // Two agents at once number their attempts each for itself.
+    let is_numbered = evidence.scenario.rival.is_none() && evidence.config.tool(tool).is_some_and(|spec| !spec.read_only);
+    let earlier = evidence.log[..place].iter().rev().filter(|_| is_numbered);
+    let of_this_answer = earlier.take_while(|record| !matches!(record.body, RecordBody::LlmCall(_)));
+    let is_same = |record: &&Arc<Record>| match &record.body {
+        RecordBody::ToolCall { tool: of, call_id: named, attempt: number, .. } => {
+            of == tool && named == call_id && number == attempt
+        }
+        _ => false,
+    };
+    match of_this_answer.into_iter().find(is_same) {
+        Some(_) => Err(format!("two requests to {tool} are both attempt {attempt} of {call_id}")),
+        None => Ok(()),
+    }
 }
 
 fn ends(evidence: &Evidence) -> Result<String, String> {

@@ -99,17 +99,15 @@ pub struct Bounds {
     pub crashes: u8,
     /// Faults in one run, beside those of the scenario.
     pub faults: u8,
-    /// True: each question is also denied.
-    pub deny: bool,
-    /// True: each question is also left until it expires.
-    pub expire: bool,
+    /// Decisions in one run that are not those of the scenario's person.
+    pub decisions: u8,
     /// The search stops when it has seen this many states, and says so.
     pub states: usize,
 }
 
 impl Default for Bounds {
     fn default() -> Bounds {
-        Bounds { crashes: 2, faults: 1, deny: true, expire: true, states: 2_000_000 }
+        Bounds { crashes: 2, faults: 1, decisions: 1, states: 2_000_000 }
     }
 }
 
@@ -120,18 +118,51 @@ pub struct Left {
     pub crashes: u8,
     /// Faults.
     pub faults: u8,
+    /// Decisions that are not those of the scenario's person.
+    pub decisions: u8,
+}
+
+impl Left {
+    /// All of it.
+    pub fn of(bounds: &Bounds) -> Left {
+        Left { crashes: bounds.crashes, faults: bounds.faults, decisions: bounds.decisions }
+    }
+
+    /// What is left when this has been chosen in this state.
+    #[must_use]
+    pub fn after(self, session: &Session, choice: Choice) -> Left {
+        let less = |count: u8, by: bool| count.saturating_sub(u8::from(by));
+        let is_decision = matches!(choice, Choice::Approve | Choice::Deny | Choice::Expire);
+        Left {
+            crashes: less(self.crashes, choice == Choice::Crash),
+            faults: less(self.faults, matches!(choice, Choice::Fault(_))),
+            decisions: less(self.decisions, is_decision && choice != scripted(session)),
+        }
+    }
+}
+
+/// What the scenario's person decides about the newest question.
+pub fn scripted(session: &Session) -> Choice {
+    let number = session.world().questions().len().saturating_sub(1);
+    match session.scenario().person.as_ref().map(|person| person.answer(number)) {
+        Some(Some(answer)) if !answer.approved => Choice::Deny,
+        Some(None) => Choice::Expire,
+        Some(Some(_)) | None => Choice::Approve,
+    }
 }
 
 /// The choices at this instant, the plainest first; none where the run is over.
-pub fn choices(session: &Session, left: Left, bounds: &Bounds) -> Vec<Choice> {
+pub fn choices(session: &Session, left: Left) -> Vec<Choice> {
     let mut choices = Vec::with_capacity(12);
     if session.status().is_some() || session.is_fenced() {
         return choices;
     }
     let decide = |choices: &mut Vec<Choice>| {
-        choices.push(Choice::Approve);
-        choices.extend(bounds.deny.then_some(Choice::Deny));
-        choices.extend(bounds.expire.then_some(Choice::Expire));
+        let scripted = scripted(session);
+        choices.push(scripted);
+        if left.decisions > 0 {
+            choices.extend([Choice::Approve, Choice::Deny, Choice::Expire].into_iter().filter(|other| *other != scripted));
+        }
     };
     let Some((effect, when)) = session.in_flight() else {
         choices.push(Choice::Resume);

@@ -33,7 +33,7 @@ pub struct Edge {
 #[derive(Debug, Default)]
 struct Weights {
     start: Counters,
-    margins: Vec<Option<Margin>>,
+    margins: Vec<Margin>,
     /// Per edge, what the counters grow by.
     growth: Vec<[i64; 4]>,
 }
@@ -54,7 +54,7 @@ pub struct Found {
     /// What has grown on the way.
     pub counters: Counters,
     /// What is compared with limits here.
-    pub margin: Option<Margin>,
+    pub margin: Margin,
     /// The invariants that are broken, as bits.
     pub broken: u32,
 }
@@ -226,11 +226,10 @@ impl Graph {
             let beyond = |used: i64, next: u64, limit: u64| used.max(0) as u64 + next > limit;
             decisive.time |= beyond(active, 0, limits.deadline_ms);
             decisive.money |= beyond(billed, 0, limits.budget.0);
-            if let Some(margin) = &weights.margins[state as usize] {
-                decisive.money |= beyond(cost, margin.next_cost, limits.budget.0);
-                decisive.money |= beyond(tokens, margin.next_tokens, limits.budget_tokens);
-                decisive.money |= owed > margin.ahead;
-            }
+            let margin = &weights.margins[state as usize];
+            decisive.money |= beyond(cost, margin.next_cost, limits.budget.0);
+            decisive.money |= beyond(tokens, margin.next_tokens, limits.budget_tokens);
+            decisive.money |= owed > margin.open as i64;
             let Some(&edge) = self.first_edges.get(state as usize) else {
                 continue;
             };

@@ -6,8 +6,11 @@
 
 pub mod choice;
 pub mod graph;
+pub mod matrix;
 pub mod node;
 pub mod print;
+pub mod replay;
+pub mod story;
 
 use std::collections::VecDeque;
 
@@ -42,6 +45,16 @@ pub struct Explorer<S> {
 struct Start<S> {
     session: Session,
     store: S,
+}
+
+impl<S: SearchStore> Start<S> {
+    /// The first state: the agent has said what it wants.
+    fn node(&self, bounds: &Bounds, scope: Scope) -> Node<S> {
+        let mut node = Node::new(self.session.clone(), self.store.clone(), Left::of(bounds), scope);
+        let _ = node.session.tick(&mut node.store);
+        node.take_in(None);
+        node
+    }
 }
 
 /// What has been found, per invariant by its place in the list.
@@ -96,11 +109,7 @@ impl<S: SearchStore> Explorer<S> {
     }
 
     fn with_scope(start: Start<S>, bounds: Bounds, scope: Scope) -> Explorer<S> {
-        let left = Left { crashes: bounds.crashes, faults: bounds.faults };
-        let mut node = Node::new(start.session.clone(), start.store.clone(), left, scope);
-        // The agent says what it wants first.
-        let _ = node.session.tick(&mut node.store);
-        node.take_in(None);
+        let mut node = start.node(&bounds, scope);
         let graph = Graph::new(&found(&mut node), !(scope.money && scope.time));
         Explorer {
             start,
@@ -166,7 +175,7 @@ impl<S: SearchStore> Explorer<S> {
     }
 
     fn expand(&mut self, state: u32, node: Node<S>) {
-        let list = choices(&node.session, node.left, &self.bounds);
+        let list = choices(&node.session, node.left);
         let before = node.counters();
         self.graph.begin(state);
         let Some((last, others)) = list.split_last() else {
@@ -181,7 +190,7 @@ impl<S: SearchStore> Explorer<S> {
 
     fn follow(&mut self, from: u32, choice: Choice, mut node: Node<S>, before: node::Counters) {
         go(&mut node, choice);
-        let is_end = node.is_stuck() || choices(&node.session, node.left, &self.bounds).is_empty();
+        let is_end = node.is_stuck() || choices(&node.session, node.left).is_empty();
         let held = if is_end { node.judge_end() } else { 0 };
         let found = found(&mut node);
         let (to, is_new) = self.graph.follow(from, choice, before, &found, self.merges);
@@ -215,11 +224,7 @@ impl<S: SearchStore> Explorer<S> {
 pub fn go<S: SearchStore>(node: &mut Node<S>, choice: Choice) {
     let is_saved = matches!(node.session.in_flight(), Some((effect, When::After)) if matches!(effect.kind, EffectKind::SaveCheckpoint { .. }));
     let before = node.run_before_answer();
-    match choice {
-        Choice::Crash => node.left.crashes -= 1,
-        Choice::Fault(_) => node.left.faults -= 1,
-        _ => {}
-    }
+    node.left = node.left.after(&node.session, choice);
     if choose(&mut node.session, &mut node.store, choice).is_err() {
         node.get_stuck();
     }

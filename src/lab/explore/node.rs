@@ -15,18 +15,20 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::choice::Left;
 use super::print::Print;
 use crate::agent::future::{hash_effect, hash_record, hash_value};
 use crate::agent::protocol::{Answer, EffectKind};
-use crate::agent::run::{History, ModelStage, Projection, Run, Turn};
+use crate::agent::run::{History, Run, is_unknown};
 use crate::agent::state::{AgentState, Message};
 use crate::lab::faults::{FaultKind, FaultTarget};
-use crate::lab::invariants::{INVARIANTS, Kind, step_of};
+use crate::lab::invariants::{INVARIANTS, Kind};
 use crate::lab::ledger::{Entry, Row};
 use crate::lab::mechanisms::Mechanism;
 use crate::lab::scenario::When;
-use crate::lab::seat::Seat;
+use crate::lab::seat::{Seat, SeatState};
 use crate::lab::session::Session;
 use crate::lab::world::is_counted;
 use crate::log::record::{InDoubt, Record, RecordBody};
@@ -56,7 +58,7 @@ pub struct Scope {
     pub money: bool,
     /// The active time.
     pub time: bool,
-    /// The absolute time, as a fault of the scenario names a date or a service is as busy as a herd makes it.
+    /// The absolute time, as a fault of the scenario names a date or other agents keep their own time.
     pub clock: bool,
     /// Snapshot and log, always.
     pub log: bool,
@@ -67,10 +69,11 @@ pub struct Scope {
 impl Scope {
     /// The smallest scope that may do. `is_plain`: neither store nor agent is tampered with.
     pub fn smallest(session: &Session, is_plain: bool) -> Scope {
-        let (mechanisms, scenario) = (session.mechanisms(), session.scenario());
-        // A second agent writes to the log what the first one does not know.
-        let is_plain = is_plain && scenario.rival.is_none();
+        let mechanisms = session.mechanisms();
         let has = |all: &[Mechanism]| all.iter().all(|mechanism| mechanisms.has(*mechanism));
+        let scenario = session.scenario();
+        // Without one writer a second agent writes to the log what the first one does not know.
+        let is_plain = is_plain && (scenario.rival.is_none() || mechanisms.has(Mechanism::SingleWriter));
         let keeps_counters = has(&[Mechanism::Journal, Mechanism::Checkpoints, Mechanism::SavedGuards]) && is_plain;
         Scope {
             money: !keeps_counters,
@@ -91,7 +94,7 @@ fn names_a_date(kind: &FaultKind) -> bool {
 pub struct Counters {
     /// The active time that the log tells, in milliseconds.
     pub active_ms: u64,
-    /// The cost that the log tells, calls in doubt with their projection; in 10⁻¹² USD.
+    /// The cost that the log tells as the invariant about it counts, calls in doubt with their projection; in 10⁻¹² USD.
     pub cost: u64,
     /// The tokens that the log tells, likewise.
     pub tokens: u64,
@@ -102,27 +105,25 @@ pub struct Counters {
 /// Which parts of a state an invariant is judged from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reads {
-    /// The rows that a print holds.
-    Books,
-    /// The billed sum and the run's state.
+    /// The books: judged when there is a new row.
+    Rows,
+    /// What the log says about money and what was billed: judged when there is a new row or a record about that.
     Spending,
-    /// A row and the record before it, when the row is new. What has been judged once stays as it is.
-    NewRows,
-    /// The calls that are failing, of which a print tells.
-    Failing,
-    /// The answers and results that the log tells, and the time. The agent's state tells of both, where a resume would rebuild it.
+    /// The model's answers and the tools' results in the log.
+    Answers,
+    /// The log's time.
     Log,
 }
 
-/// `None`: an invariant that this search does not know, so nothing is left out and it is judged after every choice.
+/// `None`: an invariant that this search does not know, so nothing is left out and it is judged after every choice. For those that it
+/// knows, [`Memo`] keeps what their later verdicts can depend on.
 fn reads_of(id: &str) -> Option<Reads> {
     match id {
-        "refunded_once" | "refund_within_charge" | "approved_exactly" | "asked_once" | "told_the_truth" => Some(Reads::Books),
-        "within_budget" | "spend_recorded" => Some(Reads::Spending),
-        "traced" => Some(Reads::NewRows),
-        "blips_hidden" => Some(Reads::Failing),
-        "step_paid_once" | "no_circles" | "no_lockstep" => Some(Reads::Log),
-        "ends" | "refund_happens" => Some(Reads::Books),
+        "refunded_once" | "refund_within_charge" | "approved_exactly" | "asked_once" | "told_the_truth" => Some(Reads::Rows),
+        "within_budget" | "blips_hidden" | "traced" | "ends" | "refund_happens" => Some(Reads::Rows),
+        "spend_recorded" => Some(Reads::Spending),
+        "step_paid_once" | "no_circles" => Some(Reads::Answers),
+        "no_lockstep" => Some(Reads::Log),
         _ => None,
     }
 }
@@ -147,10 +148,6 @@ struct Memo {
     records: usize,
     /// The rows that matter, hashed in order.
     books: Print,
-    /// The calls that are failing, hashed.
-    failing: Print,
-    /// The model's answers and the tools' results, hashed in the order of the log.
-    told: Print,
     /// The place of the first question among the rows.
     first_question: Option<usize>,
     /// How often each of the scenario's faults on tools has been within reach.
@@ -159,17 +156,26 @@ struct Memo {
     history: History,
     settled: u64,
     counters: Counters,
-    /// What the model call that is out can cost, while its intent has no result.
-    open_projection: Option<Projection>,
+    /// What the model calls that are out can cost and use, while their intents have no result.
+    open: Vec<(u64, u64)>,
+    /// The steps that the model has answered, hashed in order.
+    answered: Print,
+    /// The calls that the model has not heard of: a hash of step, tool and key, the step, whether the newest attempt was a blip, and how
+    /// many attempts there were, as far as the invariant about blips counts.
+    calls: Vec<(u64, u32, bool, u32)>,
+    /// The tools' results in the log, hashed in order.
+    told: Print,
+    /// Whether the last choice brought a record about money, and one with an answer of the model or a result.
+    has_news: (bool, bool),
     /// True once the agent has moved on without a record.
     is_ahead: bool,
+    /// The newest record that was taken in.
+    last: Option<Arc<Record>>,
     state: Option<(Arc<AgentState>, Print)>,
     messages: Option<(Arc<Vec<Arc<Message>>>, Print)>,
     snapshot: Option<(Arc<AgentState>, Print)>,
     /// The invariants that are broken, by place.
     broken: u32,
-    /// What spending was judged from last.
-    judged_spending: Option<(Arc<AgentState>, bool)>,
     /// The new agent could not be made.
     is_stuck: bool,
 }
@@ -183,21 +189,23 @@ impl<S: SearchStore> Node<S> {
             rows: 0,
             records: 0,
             books: Print::default(),
-            failing: Print::default(),
-            told: Print::default(),
             first_question: None,
             hits: vec![0; session.scenario().faults.len()],
             model_calls: 0,
             history: History::default(),
             settled: 0,
             counters: Counters::default(),
-            open_projection: None,
+            open: Vec::new(),
+            answered: Print::default(),
+            calls: Vec::new(),
+            told: Print::default(),
+            last: None,
+            has_news: (false, false),
             is_ahead: false,
             state: None,
             messages: None,
             snapshot: None,
             broken: 0,
-            judged_spending: None,
             is_stuck: false,
         };
         let mut node = Node { session, store, left, memo };
@@ -220,16 +228,14 @@ impl<S: SearchStore> Node<S> {
         self.memo.counters
     }
 
-    /// What the agent would compare with the limits here, beside [`Counters`]: its next call's projection, and what it has recorded
-    /// beyond the log's count minus the bill. `None`: there is no agent.
-    pub fn margin(&self) -> Option<Margin> {
-        let run = self.session.agent()?.run();
-        let projection = run.projection(self.session.config());
-        let open = if is_model_out(run) { projection.cost.0 } else { 0 };
-        let recorded = i128::from(run.state.cost.0) + i128::from(open);
-        let from_log = i128::from(self.memo.counters.cost);
-        let tokens = projection.input_tokens.saturating_add(projection.output_tokens);
-        Some(Margin { next_cost: projection.cost.0, next_tokens: tokens, ahead: (recorded - from_log) as i64 })
+    /// What is compared with limits here, beside [`Counters`].
+    pub fn margin(&self) -> Margin {
+        let next = self.session.agent().map(|agent| agent.run().projection(self.session.config()));
+        Margin {
+            next_cost: next.map_or(0, |next| next.cost.0),
+            next_tokens: next.map_or(0, |next| next.input_tokens.saturating_add(next.output_tokens)),
+            open: self.memo.open.iter().map(|(cost, _)| *cost).sum(),
+        }
     }
 
     /// Takes in what a choice has changed. `before`: the run before the choice, if its effect was not a record.
@@ -240,45 +246,40 @@ impl<S: SearchStore> Node<S> {
             let run = agent.run();
             memo.is_ahead |= !Arc::ptr_eq(&before.state, &run.state) || before.turn != run.turn;
         }
-        let had_rows = memo.rows;
+        let (had_rows, had_records) = (memo.rows, memo.records);
         for row in &session.world().rows()[memo.rows..] {
             memo.take_row(row, session);
+            memo.rows += 1;
         }
-        memo.rows = session.world().rows().len();
-        if session.log().len() < memo.records || !self.store.is_faithful() {
-            // Another log than the one that was read.
-            memo.history = History::default();
-            memo.told = Print::default();
-            (memo.records, memo.settled) = (0, 0);
+        let is_same_log = match (&memo.last, memo.records.checked_sub(1)) {
+            (Some(last), Some(place)) => session.log().get(place).is_some_and(|record| Arc::ptr_eq(record, last)),
+            _ => true,
+        };
+        if !is_same_log {
+            memo.forget_log();
         }
-        let had_records = memo.records;
+        memo.has_news = (false, false);
         for record in &session.log()[memo.records..] {
             memo.take_record(record, session);
         }
         memo.records = session.log().len();
-        let (has_new_rows, has_new_records) = (memo.rows != had_rows, memo.records != had_records);
-        if has_new_rows {
-            memo.failing = print_failing(session);
-        }
-        self.judge(has_new_rows, has_new_records);
+        memo.last = session.log().last().cloned();
+        self.judge(had_rows, had_records);
     }
 
-    fn judge(&mut self, has_new_rows: bool, has_new_records: bool) {
-        let spending = self.session.agent().map(|agent| (agent.run().state.clone(), is_model_out(agent.run())));
-        let is_same = match (&spending, &self.memo.judged_spending) {
-            (Some((state, out)), Some((judged, was_out))) => Arc::ptr_eq(state, judged) && out == was_out,
-            (None, None) => true,
-            _ => false,
-        };
-        let spends = has_new_rows || has_new_records || !is_same;
-        self.memo.judged_spending = spending;
-        if !spends && !self.memo.scope.everything {
+    fn judge(&mut self, had_rows: usize, had_records: usize) {
+        let memo = &self.memo;
+        let (has_rows, has_records) = (memo.rows != had_rows, memo.records != had_records);
+        let (has_money, has_answer) = memo.has_news;
+        if !(has_rows || has_records || memo.scope.everything) {
             return;
         }
+        let works_alone = self.session.world().herd().is_none();
         self.session.judge_those(|place| match reads_of(INVARIANTS[place].id) {
-            Some(Reads::Books | Reads::NewRows | Reads::Failing) => has_new_rows,
-            Some(Reads::Log) => has_new_records,
-            Some(Reads::Spending) => spends,
+            Some(Reads::Rows) => has_rows,
+            Some(Reads::Spending) => has_rows || has_money,
+            Some(Reads::Answers) => has_answer,
+            Some(Reads::Log) => has_records && !works_alone,
             None => true,
         });
         for breach in self.session.breaches() {
@@ -332,18 +333,14 @@ impl<S: SearchStore> Node<S> {
         (self.left, memo.broken, memo.is_stuck, session.is_fenced(), session.status()).hash(&mut out);
         (&session.progress().spots_met, session.progress().crashes).hash(&mut out);
         memo.print_books(session, now_ms, &mut out);
-        memo.failing.number().hash(&mut out);
         memo.history.hash_future(now_ms, &mut out);
         if let Some((effect, when)) = session.in_flight() {
             when.hash(&mut out);
             hash_effect(&effect.kind, now_ms, &mut out);
         }
-        if let Some(reply) = session.reply() {
-            reply.takes_ms.hash(&mut out);
+        if let Some((reply, due_ms)) = session.reply() {
+            due_ms.saturating_sub(now_ms).hash(&mut out);
             hash_answer(&reply.answer, &mut out);
-        }
-        if let Some(rival) = session.rival() {
-            print_rival(rival, now_ms, &mut out);
         }
         if let Some(agent) = session.agent() {
             agent.hash_future(now_ms, &mut out);
@@ -357,18 +354,22 @@ impl<S: SearchStore> Node<S> {
             }
         }
         if scope.money {
-            memo.counters.billed.hash(&mut out);
+            (memo.counters.cost, memo.counters.tokens, memo.counters.billed).hash(&mut out);
         }
+        (&memo.open, memo.answered.number(), &memo.calls).hash(&mut out);
         if scope.time {
             memo.history.active_ms.hash(&mut out);
         }
         if scope.clock {
             now_ms.hash(&mut out);
         }
-        if scope.log {
-            memo.told.number().hash(&mut out);
+        if let Some(rival) = self.session.rival() {
+            print_rival(rival, now_ms, scope, &mut out);
         }
-        if scope.log || memo.is_ahead || session.agent().is_none() {
+        if scope.log {
+            self.memo.told.number().hash(&mut out);
+        }
+        if scope.log || self.memo.is_ahead || self.session.agent().is_none() {
             self.print_storage(&mut out);
         }
         if scope.everything {
@@ -430,35 +431,12 @@ impl<S: SearchStore> Node<S> {
     }
 }
 
-/// The calls whose newest attempt has failed, and that the model has not heard of, with what came of that attempt and how often they
-/// failed.
-fn print_failing(session: &Session) -> Print {
-    type Call<'a> = (u32, &'a Arc<str>, &'a Arc<str>);
-    let evidence = session.evidence();
-    let mut failing: Vec<(Call, &Arc<str>, u32)> = Vec::new();
-    for row in session.world().rows() {
-        let step = step_of(&evidence, row);
-        match &row.entry {
-            Entry::Request { tool, key, outcome, .. } => {
-                let call = (step, tool, key);
-                let place = failing.iter().position(|(failed, _, _)| *failed == call);
-                let failures = place.map_or(0, |place| failing.remove(place).2) + 1;
-                if !matches!(&**outcome, "ok" | "repeated" | "rejected") {
-                    failing.push((call, outcome, failures));
-                }
-            }
-            Entry::ModelCall { input_tokens: 1.., .. } => failing.retain(|(call, _, _)| call.0 >= step),
-            _ => {}
-        }
-    }
-    let mut print = Print::default();
-    failing.hash(&mut print);
-    print
-}
-
 /// An agent that goes on beside the session's own, with all that it knows.
-fn print_rival(rival: &Seat, now_ms: u64, out: &mut Print) {
+fn print_rival(rival: &Seat, now_ms: u64, scope: Scope, out: &mut Print) {
     rival.state().hash(out);
+    if rival.state() != SeatState::Working {
+        return;
+    }
     if let Some((effect, when)) = rival.in_flight() {
         when.hash(out);
         hash_effect(&effect.kind, now_ms, out);
@@ -470,9 +448,11 @@ fn print_rival(rival: &Seat, now_ms: u64, out: &mut Print) {
     if let Some(agent) = rival.agent() {
         agent.hash_future(now_ms, out);
         let state = &agent.run().state;
-        let print = print_state(state);
-        (print.number(), print_messages(None, &state.messages).number()).hash(out);
-        (state.cost, state.input_tokens, state.output_tokens, agent.run().history.active_ms).hash(out);
+        (print_state(state).number(), print_messages(None, &state.messages).number()).hash(out);
+        agent.run().history.hash_future(now_ms, out);
+        if scope.money {
+            (state.cost, state.input_tokens, state.output_tokens, agent.run().history.active_ms).hash(out);
+        }
     }
 }
 
@@ -483,13 +463,12 @@ pub struct Margin {
     pub next_cost: u64,
     /// The tokens that it can use.
     pub next_tokens: u64,
-    /// What the agent counts as spent beyond what the log tells, in 10⁻¹² USD.
-    pub ahead: i64,
+    /// What calls that are out can have cost, in 10⁻¹² USD.
+    pub open: u64,
 }
 
-fn is_model_out(run: &Run) -> bool {
-    matches!(&run.turn, Turn::Model(turn) if turn.stage == ModelStage::InFlight)
-}
+/// A projection in the log is rounded to 7 decimals; the invariant about spending gives that back.
+const ROUNDED_OFF: u64 = 50_000;
 
 fn print_state(state: &AgentState) -> Print {
     let mut print = Print::default();
@@ -506,6 +485,16 @@ fn print_messages(known: Option<&(Arc<Vec<Arc<Message>>>, Print)>, messages: &Ar
     let (from, mut print) = known.filter(is_continued).map_or((0, Print::default()), |known| (known.0.len(), known.1));
     messages[from..].iter().for_each(|message| message.hash_future(&mut print));
     print
+}
+
+/// The record that stood last when a row was caused.
+fn intent_of<'a>(session: &'a Session, row: &Row) -> Option<&'a Record> {
+    session.log().get(usize::try_from(row.record?).ok()?).map(Arc::as_ref)
+}
+
+/// The step in which a row was caused.
+fn step_of(session: &Session, row: &Row) -> u32 {
+    intent_of(session, row).map_or(0, |record| record.step)
 }
 
 /// Hashes an answer that is under way. What storage calls a snapshot decides nothing.
@@ -526,10 +515,21 @@ fn hash_answer(answer: &Answer, out: &mut Print) {
 }
 
 impl Memo {
+    /// The log is another one than was read.
+    fn forget_log(&mut self) {
+        (self.history, self.records, self.settled) = (History::default(), 0, 0);
+        (self.answered, self.told, self.open) = (Print::default(), Print::default(), Vec::new());
+        self.counters = Counters { billed: self.counters.billed, ..Counters::default() };
+    }
+
     fn take_row(&mut self, row: &Row, session: &Session) {
         let world = session.world();
         match &row.entry {
-            Entry::ModelCall { cost, .. } => {
+            Entry::ModelCall { cost, input_tokens, .. } => {
+                if *input_tokens > 0 {
+                    let step = step_of(session, row);
+                    self.calls.retain(|(_, of, _, _)| *of >= step);
+                }
                 self.model_calls += 1;
                 self.counters.billed = self.counters.billed.saturating_add(cost.0);
             }
@@ -541,12 +541,17 @@ impl Memo {
                     }
                 }
                 // The first one is what a repeated request is answered with, and what an approval is used up by.
+                self.take_request(row, session);
                 let is_first = || {
+                    // Where services do not recognise a repeated request, each is one of its own.
+                    if !session.mechanisms().has(Mechanism::Idempotency) {
+                        return true;
+                    }
                     let first = world.executed(tool, key).map(|(_, first)| first);
                     first.zip(result.as_ref()).is_some_and(|(first, result)| Arc::ptr_eq(first, result))
                 };
                 if result.is_some() && is_first() {
-                    row.entry.hash(&mut self.books);
+                    (&row.entry, step_of(session, row)).hash(&mut self.books);
                 }
             }
             Entry::Question { .. } => {
@@ -562,6 +567,22 @@ impl Memo {
             | Entry::Mail { .. }
             | Entry::HandOver { .. } => row.entry.hash(&mut self.books),
         }
+    }
+
+    /// What the invariant about blips keeps in mind of a request.
+    fn take_request(&mut self, row: &Row, session: &Session) {
+        let Entry::Request { tool, key, outcome, .. } = &row.entry else {
+            return;
+        };
+        let step = step_of(session, row);
+        let mut name = Print::default();
+        (step, tool, key).hash(&mut name);
+        let name = name.finish();
+        let is_repeatable = session.config().tool(tool).is_some_and(|spec| spec.idempotent || spec.read_only);
+        let is_blip = is_repeatable && matches!(&**outcome, "unavailable" | "refused");
+        let place = self.calls.iter().position(|(known, _, _, _)| *known == name);
+        let attempts = place.map_or(0, |place| self.calls.remove(place).3) + 1;
+        self.calls.push((name, step, is_blip, attempts.min(session.scenario().retry.max_attempts)));
     }
 
     fn print_books(&self, session: &Session, now_ms: u64, out: &mut Print) {
@@ -597,40 +618,60 @@ impl Memo {
             self.settled += 1;
         }
         self.counters.active_ms = self.history.active_ms;
-        let prices = &session.config().prices;
         let mut count = |cost: u64, tokens: u64| {
             self.counters.cost = self.counters.cost.saturating_add(cost);
             self.counters.tokens = self.counters.tokens.saturating_add(tokens);
         };
+        let mut is_about_money = true;
         match &record.body {
-            RecordBody::LlmCall(_) => record.step.hash(&mut self.told),
-            RecordBody::ToolResult { tool, ok, result, .. } => {
-                (record.step, tool, ok).hash(&mut self.told);
-                hash_value(result, &mut self.told);
-            }
-            _ => {}
-        }
-        match &record.body {
-            RecordBody::LlmRequest { .. } => {
-                self.open_projection = session.agent().map(|agent| agent.run().projection(session.config()));
+            RecordBody::LlmRequest { projected, .. } => {
+                let next = session.agent().map(|agent| agent.run().projection(session.config()));
+                let tokens = next.map_or(0, |next| next.input_tokens.saturating_add(next.output_tokens));
+                self.open.push((projected.0.saturating_add(ROUNDED_OFF), tokens));
             }
             RecordBody::LlmCall(call) => {
-                count(prices.cost(call.input_tokens, call.output_tokens).0, call.input_tokens + call.output_tokens);
-                self.open_projection = None;
+                let cost = session.config().prices.cost(call.input_tokens, call.output_tokens);
+                count(cost.0, call.input_tokens.saturating_add(call.output_tokens));
+                self.open.pop();
+                record.step.hash(&mut self.answered);
+                self.has_news.1 = true;
             }
             RecordBody::LlmRetry(retry) => {
-                let projection = self.open_projection.take();
-                if let Some(projection) = projection.filter(|_| crate::agent::run::is_unknown(&retry.error)) {
-                    count(projection.cost.0, projection.input_tokens + projection.output_tokens);
+                if let Some((cost, tokens)) = self.open.pop().filter(|_| is_unknown(&retry.error)) {
+                    count(cost, tokens);
                 }
             }
-            RecordBody::Resume { in_doubt: Some(InDoubt::Model { .. }), .. } | RecordBody::Guard { .. } => {
-                if let Some(projection) = self.open_projection.take() {
-                    count(projection.cost.0, projection.input_tokens + projection.output_tokens);
+            RecordBody::Resume { in_doubt, .. } => {
+                let open = std::mem::take(&mut self.open);
+                if let (Some(InDoubt::Model { .. }), Some((cost, tokens))) = (in_doubt, open.last()) {
+                    count(*cost, *tokens);
                 }
             }
-            _ => {}
+            RecordBody::Stop { explanation, .. } => {
+                let error = explanation.get("error").and_then(Value::as_str);
+                if error.is_some_and(|error| !is_unknown(error)) {
+                    self.open.clear();
+                }
+            }
+            RecordBody::ToolResult { tool, ok, result, .. } => {
+                // The call is over: what the model will hear of it is decided. Not so where a call can be made again behind its result.
+                if !self.scope.log && session.scenario().rival.is_none() {
+                    let most = session.scenario().retry.max_attempts;
+                    self.calls.retain_mut(|(_, step, is_blip, attempts)| {
+                        let is_over = *step == record.step;
+                        let is_heard_of = *is_blip && *attempts < most;
+                        *attempts = if is_over { 0 } else { *attempts };
+                        !is_over || is_heard_of
+                    });
+                }
+                (record.step, tool, ok).hash(&mut self.told);
+                hash_value(result, &mut self.told);
+                is_about_money = false;
+                self.has_news.1 = true;
+            }
+            _ => is_about_money = false,
         }
+        self.has_news.0 |= is_about_money;
     }
 
     /// The print of a state, kept until the state changes.

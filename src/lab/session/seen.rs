@@ -115,9 +115,9 @@ impl Session {
         self.seat.in_flight()
     }
 
-    /// The answer that is under way to the agent.
-    pub fn reply(&self) -> Option<&Reply> {
-        self.seat.reply().map(|(reply, _)| reply)
+    /// The answer that is under way to the agent, and when it arrives.
+    pub fn reply(&self) -> Option<(&Reply, u64)> {
+        self.seat.reply()
     }
 
     /// When in the run this is: twice the number of effects that were asked for, less one until the last of them has happened.
