@@ -74,7 +74,7 @@ fn merging_says_what_plain_enumeration_says_with_any_mechanism_off() {
 #[test]
 fn merging_says_what_plain_enumeration_says_about_two_crashes_and_about_a_crash_with_a_fault() {
     for scenario in [short(refund_of(288)), short(voucher_of(20))] {
-        for bounds in [bounds(2, 0), Bounds { deny: false, expire: false, ..bounds(1, 1) }] {
+        for bounds in [bounds(2, 0), Bounds { decisions: 0, ..bounds(1, 1) }] {
             let (merged, plain) = compare(&scenario, Mechanisms::ALL_ON, bounds);
             println!("{bounds:?}: {merged} states, {plain} without merging");
         }

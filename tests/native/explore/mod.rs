@@ -1,3 +1,8 @@
 //! The fault explorer.
 
+mod bugs;
+mod counts;
+mod matrix;
+mod mechanisms;
 mod merging;
+mod replays;
