@@ -1,13 +1,13 @@
 # The front door: `make run` shows the page, `make test` tests everything. Both install what they miss first.
 .DEFAULT_GOAL := help
-.PHONY: help run test build package size screenshots bench-viewer lint fmt clean
+.PHONY: help run test build package size screenshots bench-viewer bench-explorer lint fmt clean
 
 # The scripts run on Node, so this is the one thing that has to be asked for before them.
 NODE_OK = node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null \
 	|| { echo "Node 20 or newer is missing: install it, then run this again." >&2; exit 1; }
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## build the page and serve it on loopback (PORT=8000); it reloads when www/ changes
 	@$(NODE_OK)
@@ -36,6 +36,10 @@ screenshots: ## pictures of the page at three widths and in both themes, in scre
 bench-viewer: ## time to read, select and scroll traces of 10,000 and 100,000 records
 	@$(NODE_OK)
 	@node scripts/bench-viewer.mjs
+
+bench-explorer: ## states per second of the fault explorer, natively and in the page, and beside stateright
+	@$(NODE_OK)
+	@node scripts/bench-explorer.mjs
 
 lint: ## check format, lints, documentation and types
 	@$(NODE_OK)

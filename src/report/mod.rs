@@ -9,5 +9,6 @@ pub mod herd;
 pub mod imported;
 pub mod mcp;
 pub mod otel;
+pub mod search;
 pub mod story;
 pub mod view;

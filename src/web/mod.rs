@@ -12,6 +12,8 @@ mod local_store;
 #[cfg(feature = "lab")]
 mod runs;
 #[cfg(feature = "study")]
+mod search;
+#[cfg(feature = "study")]
 mod study;
 #[cfg(feature = "study")]
 mod traces;

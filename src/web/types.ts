@@ -254,6 +254,113 @@ export interface InvariantView {
   explanation: string;
 }
 
+/** What is searched, and how far. */
+export interface SearchOptions {
+  /** The scenario as JSON text. */
+  scenario: string;
+  /** Mechanisms by id; one that is not named is on. Absent: those of the scenario. */
+  mechanisms?: Record<string, boolean>;
+  /** Decimal digits of a 64-bit number. Absent: 1. */
+  seed?: string;
+  /** Crashes in one run, beside those of the scenario; 2 if absent, at most 9. A matrix always has one. */
+  crashes?: number;
+  /** Faults in one run; 1 if absent, at most 9. In a matrix none if absent. */
+  faults?: number;
+  /** Decisions in one run that are not those of the scenario's person; 1 if absent, at most 9. */
+  decisions?: number;
+  /** The search stops at so many states; 2,000,000 if absent. */
+  states?: number;
+}
+
+export interface SearchProgress {
+  states: number;
+  /** Choices that were carried out. */
+  choices: number;
+  /** States that are still to be continued. */
+  waiting: number;
+  /** Choices from the start to the farthest state. */
+  depth: number;
+  done: boolean;
+  /** It stopped at the bound of states, so its verdicts are about what it has seen. */
+  hit_limit: boolean;
+  /** A limit was near, so it began again with money or time in what makes two states different. */
+  restarted: boolean;
+}
+
+export interface SearchVerdict {
+  id: string;
+  name: string;
+  kind: 'always' | 'eventually' | 'sometimes';
+  /** `happens` and `never` are about what has to hold in some run. */
+  verdict: 'holds' | 'broken' | 'happens' | 'never';
+  /** How many choices the shortest run has. */
+  steps: number | null;
+}
+
+/** A run, what an invariant says about each of its states, and the run that stays fine and parts from it latest. */
+export interface SearchRun {
+  invariant: { id: string; name: string; kind: 'always' | 'eventually' | 'sometimes' };
+  /** The state of `run.steps` in which the invariant is broken first. */
+  broken_at: number;
+  /** To its end, on which nothing goes wrong any more. */
+  run: ToldRun;
+  twin: ToldRun | null;
+  /** The first step at which the two choose differently. */
+  parts_at: number | null;
+}
+
+export interface ToldRun {
+  steps: SearchStep[];
+  /** A replay file, JSON text. */
+  replay: string | null;
+  /** The log as JSON Lines. */
+  log: string;
+  /** The world's books, a JSON text a row. */
+  rows: string[];
+}
+
+/** A state of a run, and what was chosen there. */
+export interface SearchStep {
+  /** Where the run stands, in words. */
+  at: string;
+  /** Null at the end. */
+  choice: string | null;
+  /** It goes on, or resumes because it is dead. */
+  plain: boolean;
+  at_s: number;
+  /** Records and rows so far. */
+  records: number;
+  rows: number;
+  /** Invariants that are broken here. */
+  broken: string[];
+  /** What the run's invariant says here. */
+  holds: boolean;
+  clause: string;
+  /** How many runs go on from here, and how many of them end with the invariant broken; null if the search has not seen them all. */
+  futures: { all: string; broken: string; share: number } | null;
+}
+
+export interface MatrixProgress {
+  columns: number;
+  of: number;
+  states: number;
+  done: boolean;
+}
+
+export interface MatrixView {
+  /** Crash points, in the order of the run. */
+  rows: { label: string; place: string; earlier: number }[];
+  columns: {
+    /** The mechanism that is off; null: all are on. */
+    off: string | null;
+    name: string;
+    /** What breaks without any crash. */
+    broken_anyway: string[];
+    /** Null until the column has been searched. */
+    cells: { verdict: 'fine' | 'broken' | 'not_reached'; broken: string[] }[] | null;
+  }[];
+}
+
 /** What every method throws: an `Error` with this `code`. */
 export interface LabError extends Error {
   code: 'bad_scenario' | 'misfit' | 'storage' | 'not_found' | 'refused' | 'damaged' | 'bad_argument';
