@@ -1,6 +1,7 @@
 //! Random schedules of crashes and faults. The seed is printed first; a schedule that fails becomes a scenario of its own.
 
 use crashlab::agent::identity::mix;
+use crashlab::agent::protocol::EffectKind;
 use crashlab::agent::state::Status;
 use crashlab::lab::faults::FaultKind;
 use crashlab::lab::invariants::{INVARIANTS, Kind};
@@ -43,7 +44,7 @@ fn fault(lots: &mut Lots) -> FaultKind {
 /// One schedule with all mechanisms on: what was done to the run, and how it ended.
 fn run(scenario: &Arc<Scenario>, seed: u64) -> (Status, usize) {
     let mut lots = Lots(seed << 20);
-    let (crash_every, fault_every) = (20 + lots.below(60), 4 + lots.below(30));
+    let (crash_every, fault_every) = (20 + lots.below(60), 2 + lots.below(10));
     let failing = (0..lots.below(4)).map(|_| lots.below(80) as usize).collect();
     let mut store = TextStore { failing, ..TextStore::default() };
     let mut session = Session::start(Setup { seed, mechanisms: Mechanisms::ALL_ON, ..Setup::of(scenario) }, &mut store).unwrap();
@@ -55,8 +56,13 @@ fn run(scenario: &Arc<Scenario>, seed: u64) -> (Status, usize) {
             schedule.push(format!("crash {when:?} effect {effect}"));
             session.arm(effect, when);
         }
-        if lots.one_in(fault_every) {
-            let kind = fault(&mut lots);
+        let call = session.in_flight().filter(|(_, when)| *when == When::Before).map(|(effect, _)| &effect.kind);
+        if matches!(call, Some(EffectKind::CallModel { .. } | EffectKind::CallTool { .. })) && lots.one_in(fault_every) {
+            let kind = match (fault(&mut lots), call) {
+                // A model that rejects its request ends the run; that is seen often enough.
+                (FaultKind::Rejected { .. }, Some(EffectKind::CallModel { .. })) if !lots.one_in(5) => FaultKind::ReplyLost,
+                (kind, _) => kind,
+            };
             schedule.push(format!("at effect {}: {kind:?}", session.progress().effects));
             session.inject(kind);
         }
