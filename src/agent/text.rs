@@ -1,4 +1,9 @@
-//! Cutting text where a reader would.
+//! Text for readers: cut where they would, counted as they would.
+
+/// `1 refund`, `2 refunds`.
+pub fn plural(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
 
 /// The first `limit` characters of a text, cut so that no visible character is torn: an accent, an emoji sequence or a flag stays
 /// whole or is left out. The rules are those of UAX #29 that matter for marks, joiners, skin tones, flags and Hangul.

@@ -4,16 +4,17 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::ledger::{Entry, Row};
 use super::scenario::Scenario;
 use super::world::World;
-use serde_json::Value;
-
 use crate::agent::canonical::canonical;
 use crate::agent::config::Config;
 use crate::agent::money::{PicoUsd, cents_text};
 use crate::agent::run::is_unknown;
 use crate::agent::state::ApprovalStatus;
+use crate::agent::text::plural;
 use crate::json::decimal;
 use crate::log::record::{InDoubt, Record, RecordBody};
 
@@ -448,8 +449,4 @@ fn ends(evidence: &Evidence) -> Result<String, String> {
 fn refund_happens(evidence: &Evidence) -> Result<String, String> {
     let count = evidence.world.refund_count();
     if count > 0 { Ok(plural(count, "refund")) } else { Err("no refund so far".to_string()) }
-}
-
-fn plural(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

@@ -8,11 +8,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::describe::duration;
-use super::evaluate::plural;
 use super::imported::Trace;
 use super::story::{Call, Did, Story, stories, usd};
 use crate::agent::money::PicoUsd;
-use crate::agent::text::preview;
+use crate::agent::text::{plural, preview};
 use crate::json::count;
 
 /// A run's end, explained.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::imported::Trace;
 use super::story::{Call, Decision, Did, Story, is_refund, outcome_of, refund_numbers, stories, usd};
 use crate::agent::protocol::Outcome;
-use crate::agent::text::preview;
+use crate::agent::text::{plural, preview};
 use crate::json::count;
 
 /// What a check found.
@@ -94,11 +94,6 @@ fn fail(records: Vec<usize>, sentence: impl Into<String>) -> Finding {
 
 fn not_applicable(records: Vec<usize>, sentence: impl Into<String>) -> Finding {
     (Verdict::NotApplicable, records, sentence.into())
-}
-
-/// `1 refund`, `2 refunds`.
-pub(super) fn plural(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 fn finished(story: &Story) -> Finding {

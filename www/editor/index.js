@@ -8,6 +8,7 @@ import { mistakeOf } from './mistake.js';
 import { withFields } from './place.js';
 import * as shelf from './shelf.js';
 import '../ui/shared.js';
+import 'sheet:../ui/window.css';
 import 'sheet:./editor.css';
 
 const CHECK_AFTER_MS = 200;
@@ -21,7 +22,7 @@ const NOT_KEPT =
 export function open(reader) {
   if (document.querySelector('dialog[open]')) return;
   const dialog = document.createElement('dialog');
-  dialog.className = 'editor';
+  dialog.className = 'window editor';
   dialog.setAttribute('aria-labelledby', 'editor-title');
   document.body.append(dialog);
   const editor = new Editor(reader, dialog);

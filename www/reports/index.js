@@ -10,6 +10,7 @@ import { diagnosis } from './diagnosis.js';
 import { herd, hasHerd, SPAN_MS } from './herd.js';
 import { looks, looksOf } from './looks.js';
 import '../ui/shared.js';
+import 'sheet:../ui/window.css';
 import 'sheet:./reports.css';
 
 /**
@@ -30,7 +31,7 @@ const background = new Background();
 export function open(reader) {
   if (document.querySelector('dialog[open]')) return;
   const dialog = document.createElement('dialog');
-  dialog.className = 'report';
+  dialog.className = 'window report';
   dialog.setAttribute('aria-labelledby', 'report-title');
   document.body.append(dialog);
   const report = new Report(reader, dialog);

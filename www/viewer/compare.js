@@ -5,6 +5,7 @@ import { count, plural } from '../ui/format.js';
 import { glyph, homeOf } from '../ui/glyph.js';
 import { align, differences } from './align.js';
 import { ledgerRows } from './books.js';
+import 'sheet:../ui/window.css';
 import 'sheet:./compare.css';
 
 /**
@@ -39,7 +40,12 @@ export function compare([left, right], onClose) {
       first?.focus({ preventScroll: true });
     });
   });
-  return html`<dialog class="compare" aria-labelledby="compare-title" ${show} @close=${onClose}>
+  return html`<dialog
+    class="window compare"
+    aria-labelledby="compare-title"
+    ${show}
+    @close=${onClose}
+  >
     <header>
       <h2 id="compare-title">${left.name} and ${right.name}</h2>
       <p>${headline(pairs, parting)}</p>
