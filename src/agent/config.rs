@@ -85,7 +85,8 @@ impl Default for Limits {
 }
 
 impl Config {
-    /// Limits and prices as recorded in `run_start`: all that is needed to bill and judge a trace without the scenario.
+    /// Limits, prices and the tools' flags as recorded in `run_start`: all that is needed to bill and judge a trace without the
+    /// scenario.
     pub fn limits_json(&self) -> Value {
         let limits = &self.limits;
         let mut fields = Map::new();
@@ -105,7 +106,14 @@ impl Config {
         put("input_usd_per_million", PicoUsd(self.prices.input.0.saturating_mul(1_000_000)).usd_number());
         put("output_usd_per_million", PicoUsd(self.prices.output.0.saturating_mul(1_000_000)).usd_number());
         put("max_attempts", self.retry.max_attempts.into());
+        put("irreversible", self.tools_that(|tool| tool.irreversible));
+        put("not_idempotent", self.tools_that(|tool| !tool.idempotent));
+        put("read_only", self.tools_that(|tool| tool.read_only));
         Value::Object(fields)
+    }
+
+    fn tools_that(&self, has_flag: fn(&ToolSpec) -> bool) -> Value {
+        self.tools.iter().filter(|tool| has_flag(tool)).map(|tool| Value::from(tool.name.as_str())).collect()
     }
 
     /// The caller's `traceparent`, if it is valid.

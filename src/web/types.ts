@@ -416,8 +416,8 @@ export interface RunStartRecord extends RecordBase {
   /** Up to 64 bits: read it from the line if it has to be exact. */
   seed: number;
   mechanisms: { [id: string]: boolean };
-  /** Limits and prices. */
-  limits: { [name: string]: number };
+  /** Limits and prices; of the tools, those that are `irreversible`, `not_idempotent` and `read_only`, by name. */
+  limits: { [name: string]: number | string[] };
   traceparent: string | null;
   /** Only if the caller gave one with a valid `traceparent`. */
   tracestate?: string;

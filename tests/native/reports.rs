@@ -191,6 +191,16 @@ fn a_mechanism_that_is_off_shows_in_the_check_that_is_about_it() {
 }
 
 #[test]
+fn a_tool_is_judged_by_the_flags_that_its_scenario_gives_it() {
+    // A note takes nobody's money back, but here it may not be saved without a person.
+    let text = log_text(&ran(&scenario("twelve-questions")).1);
+    let sentence = check(&text, "approved_before").sentence;
+    assert!(sentence.starts_with("12 irreversible calls"), "{sentence}");
+    let text = run_without(&scenario("twelve-questions"), Mechanism::ApprovalGate);
+    assert_eq!(check(&text, "approved_before").verdict, Verdict::Fail);
+}
+
+#[test]
 fn a_voucher_is_looked_up_and_not_sent_blindly() {
     let turns = [first(json!([voucher_of(20)])), json!({"when": {"after": "send_voucher"}, "say": "Done."})];
     let lost = scripted(&turns, |document| {
