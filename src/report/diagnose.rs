@@ -241,7 +241,7 @@ fn by_guard(story: &Story, index: usize, status: &str) -> Finding {
             let busiest = busiest_tool(story);
             let most = busiest.map_or_else(String::new, |(tool, calls)| format!("; {calls} of its calls were to {tool}"));
             (
-                format!("The run took {observed} steps of {limit} without an answer{most}."),
+                format!("The run took {} of {limit} without an answer{most}.", counted(&observed, "step")),
                 "Find the step at which it stopped getting nearer; raise the limit only if each step brought something new."
                     .to_string(),
             )
@@ -258,7 +258,7 @@ fn by_guard(story: &Story, index: usize, status: &str) -> Finding {
             records.extend(last.iter().map(|(_, record)| *record));
             let names: Vec<String> = last.into_iter().map(|(tool, _)| tool).collect();
             (
-                format!("{observed} steps in a row taught nothing new ({limit} are allowed): {}.", names.join(", ")),
+                format!("{} in a row taught nothing new (allowed: {limit}): {}.", counted(&observed, "step"), names.join(", ")),
                 "The model asks what it has been told; make the results say more, or give it a tool that can answer.".to_string(),
             )
         }
@@ -274,7 +274,11 @@ fn by_guard(story: &Story, index: usize, status: &str) -> Finding {
             records.extend(&story.replans);
             let named: Vec<String> = failing.into_iter().map(|(tool, times)| format!("{tool} {times} ×")).collect();
             (
-                format!("Failures made the model plan again {observed} times; {limit} are allowed ({}).", named.join(", ")),
+                format!(
+                    "Failures made the model plan again {}; allowed: {limit} ({}).",
+                    counted(&observed, "time"),
+                    named.join(", ")
+                ),
                 "Mend what fails, or give the model another way than the one that fails.".to_string(),
             )
         }
@@ -284,7 +288,7 @@ fn by_guard(story: &Story, index: usize, status: &str) -> Finding {
             let at = story.crashes.last().map_or_else(String::new, |(_, at)| format!("; the last time {at}"));
             records.extend(places);
             (
-                format!("The run was resumed {observed} times of {limit} and died again each time{at}."),
+                format!("The run was resumed {} of {limit} and died again each time{at}.", counted(&observed, "time")),
                 "Something at that place kills the agent: look there, not at the prompt.".to_string(),
             )
         }
@@ -298,6 +302,14 @@ fn by_guard(story: &Story, index: usize, status: &str) -> Finding {
         ),
     };
     (why, change, records)
+}
+
+/// A recorded figure with its unit: `1 step`, `2 steps`, `an unknown number of steps`.
+fn counted(figure: &str, what: &str) -> String {
+    match figure.parse() {
+        Ok(count) => plural(count, what),
+        Err(_) => format!("{figure} of {what}s"),
+    }
 }
 
 fn plain(value: &Value) -> String {

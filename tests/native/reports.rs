@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 use crate::support::{
-    after, after_nth, all_scenarios, crash_points, document, finished, first, is_at_tool, log_json, log_text, note_of, ran,
-    ran_with_crash, read, refund_of, run_until, scenario, scripted, search_for, voucher_of,
+    TextStore, after, after_nth, all_scenarios, crash_points, document, finished, first, is_at_tool, log_json, log_text, note_of,
+    ran, ran_with_crash, read, refund_of, run_until, scenario, scripted, search_for, voucher_of,
 };
 use crashlab::lab::scenario::When;
 
@@ -400,7 +400,7 @@ fn the_other_ends_are_told_with_their_figures() {
     let found = limited("max_steps", json!(1));
     assert_eq!(
         (found.status.as_str(), found.why.as_str()),
-        ("max_steps", "The run took 1 steps of 1 without an answer; 1 of its calls were to search_kb.")
+        ("max_steps", "The run took 1 step of 1 without an answer; 1 of its calls were to search_kb.")
     );
     let found = limited("max_stale_steps", json!(1));
     assert_eq!(found.status, "stale");
@@ -423,6 +423,66 @@ fn the_other_ends_are_told_with_their_figures() {
     let found = diagnosis(&log_text(&ran(&scenario("double-charge")).1));
     assert_eq!(found.flaky[0].sentence, "get_invoice: 2 of 4 attempts failed (50 %).");
     assert!(found.change.starts_with("Nothing has to change"), "{}", found.change);
+}
+
+#[test]
+fn a_run_that_fails_again_and_again_names_what_failed_and_how_often() {
+    let mut down = document("double-charge");
+    down["limits"] = json!({"max_replans": 0});
+    down["faults"] = json!([{"on": "search_kb", "calls": [1, 2, 3, 4], "kind": "unavailable"}]);
+    let found = diagnosis(&log_text(&ran(&read(&down.to_string())).1));
+    assert_eq!(found.status, "max_replans");
+    assert_eq!(found.why, "Failures made the model plan again 1 time; allowed: 0 (search_kb 1 ×).");
+    assert_eq!(found.flaky[0].sentence, "search_kb: 4 of 4 attempts failed (100 %).");
+}
+
+#[test]
+fn a_run_that_dies_at_each_resume_names_the_place() {
+    let mut few = document("double-charge");
+    few["limits"] = json!({"max_resumes": 2});
+    let scenario = read(&few.to_string());
+    let mut store = MemoryStore::default();
+    let mut session = Session::start(Setup::of(&scenario), &mut store).unwrap();
+    while session.status().is_none() {
+        run_until(&mut session, &mut store, |session| {
+            is_at_tool(session, "issue_refund", When::After) || session.status().is_some()
+        });
+        if session.status().is_none() {
+            session.crash(&mut store);
+            session.resume(&mut store).unwrap();
+        }
+    }
+    let found = diagnosis(&log_text(&store));
+    assert_eq!(found.status, "max_resumes");
+    assert_eq!(
+        found.why,
+        "The run was resumed 2 times of 2 and died again each time; the last time after the refund happened (attempt 3), before its answer."
+    );
+    assert_eq!(found.records.len(), 2 + 3 + 1 + 1, "resumes, crashes, guard and stop");
+}
+
+#[test]
+fn a_full_storage_is_named_where_the_trace_can_still_say_it() {
+    let scenario = scenario("double-charge");
+    let mut store = TextStore { quota: Some(9_000), ..TextStore::default() };
+    let mut session = Session::start(Setup::of(&scenario), &mut store).unwrap();
+    assert_eq!(session.run_to_end(&mut store), Ok(Status::StorageFailed));
+    let text: String = session.log().iter().map(|record| record.to_line() + "\n").collect();
+    assert_eq!(diagnosis(&text).status, "unfinished", "there was no room for the stop either");
+
+    let stop = json!({"ts": 60, "run_id": &*Setup::of(&scenario).run_id(), "step": 7, "type": "stop", "status": "storage_failed", "used": 0});
+    let found = diagnosis(&format!("{text}{stop}\n"));
+    assert_eq!(found.status, "storage_failed");
+    assert!(found.change.contains("then resume"), "{}", found.change);
+}
+
+#[test]
+fn a_question_that_nobody_answers_in_time_is_told_as_such() {
+    let mut alone = document("double-charge");
+    alone["person"] = json!({"id": "maya", "name": "Maya", "answers": [], "expires_after_s": 60});
+    let found = diagnosis(&log_text(&ran(&read(&alone.to_string())).1));
+    assert!(found.why.contains("nobody decided about issue_refund in time"), "{}", found.why);
+    assert_eq!(found.change, "Give the person more time, or put the question where somebody sees it.");
 }
 
 #[test]
