@@ -271,7 +271,7 @@ export class Reader {
   }
 
   /**
-   * Sets up a scenario, which may stand in no list.
+   * Sets up a scenario, which may stand in no list, with the mechanisms that it names.
    * @param {import('./pkg/crashlab.js').ScenarioInfo} about
    */
   take(about) {
@@ -279,7 +279,11 @@ export class Reader {
     this.about = about;
     this.foreign = null;
     this.#seed = null;
-    store.save({ scenario: about.id, last_run: null });
+    const { off } = this;
+    for (const [id, on] of Object.entries(JSON.parse(about.json).mechanisms ?? {}))
+      if (on) off.delete(id);
+      else off.add(id);
+    store.save({ scenario: about.id, last_run: null, off: [...off] });
     this.#prepare();
     void this.#offer();
   }

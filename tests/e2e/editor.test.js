@@ -201,6 +201,27 @@ test('by keys: Tab indents, Escape gives it back and then closes, and the focus 
   assert.equal(await page.evaluate(() => document.activeElement.textContent.trim()), 'Edit');
 });
 
+test('a saved scenario brings its mechanisms with it, however it is chosen', async () => {
+  const { page } = await openLab();
+  const editor = await openEditor(page);
+  await editor.button('Duplicate to edit').click();
+  await editor.fine.waitFor();
+  const own = JSON.parse(await editor.text.inputValue());
+  await editor.text.fill(JSON.stringify({ ...own, mechanisms: { retries: false } }));
+  await editor.fine.waitFor();
+  await editor.button('Save').click();
+  await editor.said.getByText('is saved').waitFor();
+  await editor.button('Close').click();
+  const off = page.getByRole('switch', { checked: false });
+  assert.equal(await off.count(), 0);
+
+  await menuOf(page).selectOption('double-charge-copy');
+  await off.waitFor();
+  const retries = page.getByRole('switch', { name: 'Retries' });
+  assert.equal(await retries.isChecked(), false);
+  assert.equal(await off.count(), 1);
+});
+
 test('where nothing can be kept, the editor says so and goes on', async () => {
   const { context } = await openLab();
   await context.addInitScript(() => {

@@ -144,10 +144,6 @@ class Editor {
   run() {
     if (!this.#isFine() || !this.#info) return;
     this.#dialog.close();
-    const { off } = this.#reader;
-    for (const [id, on] of Object.entries(JSON.parse(this.#text).mechanisms ?? {}))
-      if (on) off.delete(id);
-      else off.add(id);
     this.#reader.take(this.#info);
     this.#reader.toggle();
   }
