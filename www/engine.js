@@ -330,6 +330,15 @@ export class Engine {
   }
 
   /** Takes the run over from whoever drives it, and goes on if it was going on. */
+  /**
+   * Whether an agent can take the run over: the one before is gone, or storage took no more, which is the one end that is not
+   * final.
+   */
+  get resumable() {
+    const { taken, view } = this;
+    return !taken && (view?.phase === 'crashed' || view?.status === 'storage_failed');
+  }
+
   async resume() {
     const run_id = this.view?.run_id;
     if (!this.#lab || !run_id) return;

@@ -141,8 +141,8 @@ function top() {
 
 /** What several components have to know about the present. */
 function run() {
-  const { view, running, prepared, taken } = engine;
-  return { view, running, prepared, taken };
+  const { view, running, prepared, taken, resumable } = engine;
+  return { view, running, prepared, taken, resumable };
 }
 
 /**

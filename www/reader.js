@@ -185,7 +185,7 @@ export class Reader {
 
   resume() {
     const { engine } = this;
-    if (engine.view?.phase !== 'crashed' || engine.taken) return;
+    if (!engine.view || !engine.resumable) return;
     this.now();
     this.found = false;
     store.save({ last_run: engine.view.run_id });

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
-import { openLab } from './lab.js';
+import { drive, openLab } from './lab.js';
+import { waitUntilReady } from './support.js';
 
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -89,4 +90,32 @@ test('without storage the page says so and runs in memory', async () => {
   await lab.run();
   await lab.finish();
   assert.equal((await lab.books()).refunds, 1);
+});
+
+test('a run that storage had no room for goes on once there is room', async () => {
+  const { page, context, problems } = await openLab();
+  await context.addInitScript(() => {
+    const setItem = Storage.prototype.setItem;
+    Storage.prototype.setItem = function (key, value) {
+      if (globalThis.isFull && key.includes('/log')) {
+        throw new DOMException('The quota has been exceeded.', 'QuotaExceededError');
+      }
+      return setItem.call(this, key, value);
+    };
+  });
+  await page.reload();
+  await waitUntilReady(page);
+  const lab = drive(page);
+  await lab.run();
+  await lab.stands('waiting');
+  await page.evaluate(() => (globalThis.isFull = true));
+  await lab.question.getByRole('button', { name: /Approve/ }).click();
+  await lab.stands('storage_failed');
+  await page.getByText('This end is not final').waitFor();
+  await page.evaluate(() => (globalThis.isFull = false));
+  await page.locator('.card').getByRole('button', { name: 'Resume' }).click();
+  await lab.finish();
+  assert.deepEqual(problems, []);
+  const { refunds, questions } = await lab.books();
+  assert.deepEqual({ refunds, questions }, { refunds: 1, questions: 1 });
 });

@@ -10,6 +10,7 @@ import './controls.css';
  * @property {boolean} running
  * @property {boolean} prepared
  * @property {boolean} taken
+ * @property {boolean} resumable
  * @property {number} speed
  * @property {string[]} speeds
  * @property {(crashable: boolean) => unknown} crashMenu  What is in the menu of crashes.
@@ -24,7 +25,7 @@ import './controls.css';
 
 /** @param {Controls} props */
 export function controls(props) {
-  const { view, running, prepared, taken } = props;
+  const { view, running, prepared, taken, resumable } = props;
   const phase = taken ? 'fenced' : (view?.phase ?? null);
   const alive = phase === 'running' || phase === 'waiting_for_person';
   const runs = phase === 'running' || phase === 'stopped';
@@ -32,7 +33,7 @@ export function controls(props) {
   const runLabel = running ? 'Pause' : phase === 'stopped' ? 'Run again' : 'Run';
   return html`<div class="controls" role="group" aria-label="Run">
     <button
-      class="button run ${runs ? 'primary' : ''}"
+      class="button run ${runs && !resumable ? 'primary' : ''}"
       aria-keyshortcuts="Space"
       ?disabled=${!runs}
       @click=${props.onToggle}
@@ -87,10 +88,10 @@ export function controls(props) {
       ${props.crashMenu(crashable)}
     </div>
     <button
-      class="button resume ${phase === 'crashed' ? 'primary' : ''}"
+      class="button resume ${resumable ? 'primary' : ''}"
       aria-keyshortcuts="R"
       title="Start the agent again from storage (R)"
-      ?disabled=${phase !== 'crashed'}
+      ?disabled=${!resumable}
       @click=${props.onResume}
     >
       ${glyph('resume')}<span>Resume</span>

@@ -77,8 +77,9 @@ function gone({ view, found, onResume, onForget, onReport }) {
 }
 
 /** @param {Stand} props */
-function over({ view, onAgain, onReport }) {
+function over({ view, onResume, onAgain, onReport }) {
   if (!view) return nothing;
+  const full = view.status === 'storage_failed';
   return html`<div class="card over">
     <h3>${glyph('stop')}The run is over: <code>${view.status}</code></h3>
     <p>
@@ -86,7 +87,15 @@ function over({ view, onAgain, onReport }) {
       ${view.world.refunded_total}, in ${plural(view.world.refunds.length, 'refund')}. Asked:
       ${plural(view.world.inbox.length, 'question')}.
     </p>
+    ${full ? html`<p>This end is not final: make room in the browser’s storage, then resume.</p>` : nothing}
     <div class="actions">
+      ${
+        full
+          ? html`<button class="button primary" @click=${onResume}>
+              ${glyph('resume')}Resume<kbd>R</kbd>
+            </button>`
+          : nothing
+      }
       <button class="button" @click=${onReport}>${glyph('note')}How did this run do?</button>
       <button class="button" @click=${onAgain}>${glyph('reset')}Set up a new run</button>
     </div>
