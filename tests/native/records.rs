@@ -9,6 +9,7 @@ use crashlab::agent::state::{ApprovalStatus, Status};
 use crashlab::lab::ledger::Row;
 use crashlab::log::checkpoint;
 use crashlab::log::record::{InDoubt, LlmCall, Record, RecordBody, Retry, read_log};
+use crashlab::report::view::view_at;
 use serde_json::{Map, Value, json};
 
 use crate::support::{all_scenarios, log_json, log_text, model_calls, newest_checkpoint, of_type, ran, requests, scenario};
@@ -349,6 +350,21 @@ fn the_worlds_books_come_back_from_their_lines_as_they_were() {
     for scenario in all_scenarios() {
         for row in ran(&scenario).0.world().rows() {
             assert_eq!(Row::from_line(&row.to_line()).unwrap(), **row);
+        }
+    }
+}
+
+#[test]
+fn looking_back_breaks_no_promise_that_holds() {
+    for scenario in all_scenarios() {
+        let (session, _) = ran(&scenario);
+        let broken = |index: usize| {
+            let view = serde_json::to_value(view_at(&session, index)).unwrap();
+            let verdicts = view["invariants"].as_array().unwrap().clone();
+            verdicts.into_iter().filter(|one| one["verdict"] == "broken").collect::<Vec<_>>()
+        };
+        for index in 0..session.log().len() {
+            assert_eq!(broken(index), [] as [Value; 0], "{}, record {index}", scenario.id);
         }
     }
 }

@@ -150,6 +150,8 @@ fn assemble(session: &Session, moment: &Moment, storage: storage::StorageView, k
         _ => None,
     });
     let status = if is_now { session.status() } else { status };
+    // Right after `stop` was written, the world has not been told yet: that is no broken promise.
+    let is_told = world.is_closed() || world.rows().len() == session.world().rows().len();
     let phase = match (status, run) {
         (Some(_), _) => "stopped",
         _ if is_now && session.is_fenced() => "fenced",
@@ -176,7 +178,7 @@ fn assemble(session: &Session, moment: &Moment, storage: storage::StorageView, k
         memory: run.map(|run| memory::memory_view(session, run, known.messages)),
         storage,
         world: world::world_view(session, world, start, known.rows),
-        invariants: invariant_views(session, moment, status.is_some() && (is_now || world.is_closed())),
+        invariants: invariant_views(session, moment, status.is_some() && is_told),
         crashes: session.progress().crashes,
         resumes: session.progress().resumes,
         rival: if is_now { rival_view(session) } else { None },
