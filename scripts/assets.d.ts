@@ -29,3 +29,9 @@ declare module '*.svg' {
 
 /** A stylesheet that takes effect when the script that imports it runs. */
 declare module 'sheet:*';
+
+/** An item of the crate: `source:FILE#TEXT` names the one line that has this text. `lines`: its first and last, from 1. */
+declare module 'source:*' {
+  const code: { path: string; lines: [number, number]; load: () => Promise<string> };
+  export default code;
+}

@@ -27,6 +27,8 @@ const { engine } = reader;
 let viewer = null;
 /** @type {Promise<void> | null} */
 let loading = null;
+/** What teaches; null until somebody wants to learn. @type {import('./lessons/index.js').Lessons | null} */
+let lessons = null;
 let drawn = { moment: '', records: 0, follows: 0 };
 
 try {
@@ -47,6 +49,9 @@ try {
   // Whoever moves wants something, and the viewer is there before they have pressed.
   for (const sign of ['pointermove', 'pointerdown', 'keydown'])
     addEventListener(sign, () => withViewer(() => {}), { once: true, passive: true });
+  addEventListener('hashchange', route);
+  addEventListener('popstate', route);
+  void route();
   // A trace from elsewhere, from whoever has one.
   addEventListener('crashlab:trace', (event) => {
     const { name, text } = /** @type {CustomEvent} */ (event).detail;
@@ -77,6 +82,17 @@ function withViewer(action) {
     },
   );
   void loading.then(action);
+}
+
+/** The address says whether a lesson is open, and which. */
+async function route() {
+  if (!lessons && !location.hash.startsWith('#lesson')) return;
+  try {
+    lessons ??= (await import('./lessons/index.js')).createLessons(reader, draw);
+    lessons.route();
+  } catch (error) {
+    reader.complain(`A part of the page could not be loaded. ${sentence(error)}`);
+  }
 }
 
 /** @param {number} from @param {number} by */
@@ -136,7 +152,7 @@ function top() {
       })}
       ${tools(props)}
     </header>
-    ${tabs(reader.tab, { asked: reader.question !== null, onTab: (tab) => reader.show({ tab }) })}`;
+    ${tabs(reader.tab, { first: leftColumn(), asked: reader.question !== null, onTab: (tab) => reader.show({ tab }) })}`;
 }
 
 /** What several components have to know about the present. */
@@ -151,24 +167,36 @@ function run() {
  */
 function columns(shown, present) {
   return html`<main class="columns" data-tab=${reader.tab}>
-    <section class="column about" aria-label="Scenario">
-      <div class="text" tabindex="0" role="group" aria-label="Scenario and mechanisms">
-        ${scenario(reader.about, () => withViewer(() => viewer?.edit()))}
-        ${mechanisms({
-          all: engine.mechanisms,
-          off: reader.off,
-          pending: reader.switchesPending,
-          onSwitch: (id, on) => reader.switchMechanism(id, on),
-          onRestart: () => reader.reset(),
-          invariants: present.invariants,
-          onScenario: (id) => reader.chooseScenario(id),
-        })}
+    <section class="column about" aria-label=${leftColumn()}>
+      <div class="text" tabindex="0" role="group" aria-label="${leftColumn()} and mechanisms">
+        ${
+          lessons?.isOpen
+            ? lessons.text(switches(present))
+            : [scenario(reader.about, () => withViewer(() => viewer?.edit())), switches(present)]
+        }
       </div>
       ${invariants({ all: shown.invariants, onSelect: (record) => reader.select(record) })}
     </section>
     <section class="column work" aria-label="Run">${work(shown, present)}</section>
     <section class="column places" aria-label="Places">${places(shown)}</section>
   </main>`;
+}
+
+function leftColumn() {
+  return lessons?.isOpen ? 'Lesson' : 'Scenario';
+}
+
+/** @param {import('./reader.js').LabView} present */
+function switches({ invariants }) {
+  return mechanisms({
+    all: engine.mechanisms,
+    off: reader.off,
+    pending: reader.switchesPending,
+    onSwitch: (id, on) => reader.switchMechanism(id, on),
+    onRestart: () => reader.reset(),
+    invariants,
+    onScenario: (id) => reader.chooseScenario(id),
+  });
 }
 
 /**
@@ -186,9 +214,10 @@ function work(shown, present) {
     onBranch: () => reader.branch(),
     onDisarm: () => reader.arm(null),
   });
-  const others = viewer?.others();
+  const others = viewer?.others(lessons?.line());
   if (viewer && reader.foreign) return [others, viewer.file(reader.foreign)];
-  if (!viewer || engine.prepared) return [others, line, engine.prepared ? ready(present) : nothing];
+  if (!viewer || engine.prepared)
+    return [others, line, engine.prepared ? ready(present, reader.isNew) : nothing];
   return [others, line, viewer.run(shown, present)];
 }
 

@@ -60,6 +60,9 @@ export class Reader {
   /** A trace from a file, which is read instead of the run. @type {{ name: string, records: import('./engine.js').RecordView[] } | null} */
   foreign = null;
 
+  /** Nobody has used the page in this browser. */
+  isNew = false;
+
   /** @type {string | null} */
   #seed = null;
   #form = { key: '', approver: '', note: '' };
@@ -85,6 +88,7 @@ export class Reader {
     const link = location.hash.length > 1 ? await import('./link.js') : null;
     const wanted = link?.read(location) ?? NOTHING;
     const preferences = store.load();
+    this.isNew = preferences.scenario === null && preferences.last_run === null;
     const known = (/** @type {string | null} */ id) =>
       engine.scenarios.some((one) => one.id === id);
     const linked = known(wanted.scenario);
@@ -258,13 +262,18 @@ export class Reader {
 
   // --- Choosing ----------------------------------------------------------------------------------------------------------------
 
-  /** @param {string} id */
-  async chooseScenario(id) {
+  /**
+   * @param {string} id
+   * @param {Iterable<string>} off  The mechanisms that are off in it.
+   */
+  async chooseScenario(id, off = this.off) {
     const choice = ++this.#choice;
     try {
       const about = await this.engine.scenario(id);
       // Who chooses another one meanwhile wants that one.
-      if (choice === this.#choice) this.take(about);
+      if (choice !== this.#choice) return;
+      this.off = new Set(off);
+      this.take(about);
     } catch (error) {
       this.complain(error);
     }

@@ -13,6 +13,7 @@ export const shared = {
   loader: {
     '.json': 'text',
     '.md': 'text',
+    '.rs': 'text',
     '.txt': 'text',
     '.svg': 'dataurl',
     '.woff2': 'dataurl',

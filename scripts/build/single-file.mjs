@@ -7,6 +7,7 @@ import { localUrls } from './local-urls.mjs';
 import { shared } from './options.mjs';
 import { scenarioCatalogue } from './scenarios.mjs';
 import { sheets } from './sheets.mjs';
+import { sources } from './sources.mjs';
 
 /**
  * The page as one HTML file that works from disk without a network. The wasm is a data URL and the worker a blob, because a page
@@ -37,7 +38,7 @@ export async function singleFile(esbuild, html, references) {
   };
   const bundled = references.filter(({ path }) => /\.(m?js|css)$/.test(path));
   const entryPoints = bundled.map(({ path }) => path);
-  const plugins = [scenarioCatalogue(), sheets(esbuild), localUrls(replace)];
+  const plugins = [scenarioCatalogue(), sources(), sheets(esbuild), localUrls(replace)];
   const { outputFiles } = await esbuild.build({ ...options, entryPoints, plugins });
   const textOf = (extension) =>
     outputFiles

@@ -7,6 +7,7 @@ import { localUrls } from './local-urls.mjs';
 import { shared } from './options.mjs';
 import { scenarioCatalogue } from './scenarios.mjs';
 import { sheets } from './sheets.mjs';
+import { sources } from './sources.mjs';
 
 const options = {
   ...shared,
@@ -43,7 +44,7 @@ export function siteOptions(esbuild, entryPoints, emitted, watched) {
   return {
     ...options,
     entryPoints,
-    plugins: [scenarioCatalogue(), sheets(esbuild), localUrls(replace, watched)],
+    plugins: [scenarioCatalogue(), sources(), sheets(esbuild), localUrls(replace, watched)],
   };
 }
 

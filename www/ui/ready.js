@@ -1,9 +1,12 @@
 /** What to do first, where the run will stand. */
-import { html } from 'lit/html.js';
+import { html, nothing } from 'lit/html.js';
 import './ready.css';
 
-/** @param {import('../pkg/crashlab.js').LabView} view */
-export function ready(view) {
+/**
+ * @param {import('../pkg/crashlab.js').LabView} view
+ * @param {boolean} isNew  Nobody has used the page in this browser.
+ */
+export function ready(view, isNew) {
   return html`<div class="card ready">
     <h2>Press Run, and ticket ${view.task_id} is worked on</h2>
     <p>
@@ -15,5 +18,6 @@ export function ready(view) {
       <li><kbd>S</kbd> does one effect at a time</li>
       <li><kbd>X</kbd> kills the agent, whenever you like; <kbd>R</kbd> brings it back</li>
     </ul>
+    ${isNew ? html`<p>New here? <a href="#lesson=1">Take the first lesson</a>: five minutes.</p>` : nothing}
   </div>`;
 }

@@ -6,16 +6,16 @@ import './tabs.css';
 
 /** @type {[Tab, string][]} */
 const ALL = [
-  ['scenario', 'Scenario'],
+  ['scenario', ''],
   ['trace', 'Trace'],
   ['places', 'Places'],
 ];
 
 /**
  * @param {Tab} chosen
- * @param {{ asked: boolean, onTab: (tab: Tab) => void }} props  `asked`: a question is open where the run stands.
+ * @param {{ first: string, asked: boolean, onTab: (tab: Tab) => void }} props  `first`: the word for the first tab. `asked`: a question is open where the run stands.
  */
-export function tabs(chosen, { asked, onTab }) {
+export function tabs(chosen, { first, asked, onTab }) {
   const attention = html`<span class="attention"
     ><span class="visually-hidden">, a question is open</span></span
   >`;
@@ -27,7 +27,7 @@ export function tabs(chosen, { asked, onTab }) {
           aria-pressed=${chosen === tab ? 'true' : 'false'}
           @click=${() => onTab(tab)}
         >
-          ${word}${tab === 'trace' && asked ? attention : nothing}
+          ${word || first}${tab === 'trace' && asked ? attention : nothing}
         </button>`,
     )}
   </nav>`;

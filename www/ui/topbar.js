@@ -52,6 +52,9 @@ export function tools(props) {
     props.onExport(what);
   };
   return html`<div class="tools">
+    <a class="button quiet" href="#lessons" aria-label="Lessons" title="Ten short lessons"
+      >${glyph('lessons')}<span>Lessons</span></a
+    >
     <button
       class="button quiet"
       title="Copy a link to this scenario, mechanisms and seed"

@@ -90,9 +90,10 @@ export function createViewer(reader, draw) {
       timeline.settle(reader.records, reader.selected);
     },
 
-    /** Runs of before, and runs beside the present one. */
-    others: () =>
+    /** Runs of before, and runs beside the present one. @param {unknown} first  What stands above them. */
+    others: (first) =>
       html`<div class="above">
+        ${first}
         ${saved({
           offers: reader.offers,
           onResume: (run_id) => reader.takeUp(run_id),

@@ -1,0 +1,51 @@
+/** A piece of the core's source over the page, with its lines numbered and the piece marked. */
+import { html, render } from 'lit/html.js';
+import { glyph } from '../ui/glyph.js';
+import 'sheet:../ui/window.css';
+import 'sheet:./code.css';
+
+/**
+ * @param {import('./types.js').Code} code
+ * @param {import('../reader.js').Reader} reader
+ */
+export async function showCode({ says, at }, reader) {
+  /** @type {string[]} */
+  let lines;
+  try {
+    lines = (await at.load()).trimEnd().split('\n');
+  } catch (error) {
+    const { message } = /** @type {Error} */ (error);
+    return reader.complain(`The source could not be loaded. ${message}`);
+  }
+  if (document.querySelector('dialog[open]')) return;
+  const [first, last] = at.lines;
+  const dialog = document.createElement('dialog');
+  dialog.className = 'window source-code';
+  dialog.setAttribute('aria-labelledby', 'source-title');
+  const part = (/** @type {number} */ from, /** @type {number} */ to) =>
+    lines
+      .slice(from, to)
+      .map((line, place) => html`<span class="line" data-line=${from + place + 1}>${line} </span>`);
+  render(
+    html`<header>
+        <h2 id="source-title">${says}</h2>
+        <p><code>${at.path}</code>, lines ${first} to ${last}</p>
+        <button class="button small quiet icon" aria-label="Close" @click=${() => dialog.close()}>
+          ${glyph('close')}
+        </button>
+      </header>
+      <pre
+        tabindex="0"
+        role="group"
+        aria-label=${at.path}
+      ><code>${part(0, first - 1)}<mark>${part(first - 1, last)}</mark>${part(last, lines.length)}</code></pre>`,
+    dialog,
+  );
+  dialog.addEventListener('close', () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+  const pre = /** @type {HTMLElement} */ (dialog.querySelector('pre'));
+  const mark = /** @type {HTMLElement} */ (dialog.querySelector('mark'));
+  pre.scrollTop = mark.offsetTop - pre.offsetTop - 24;
+  pre.focus({ preventScroll: true });
+}

@@ -1,0 +1,316 @@
+/**
+ * The lessons: ten short ones, each with a bet, something to do, what the books say, and a task. They stand where the scenario's text
+ * stands, and use the page as it is. Where the reader is in them stands in the address (`#lessons`, `#lesson=3&step=why`), so the
+ * browser's Back works. They are loaded when somebody opens them.
+ */
+import { html } from 'lit/html.js';
+import { LESSONS } from './course.js';
+import { lesson } from './lesson.js';
+import { list } from './list.js';
+import { Now } from './now.js';
+import { KEY, Progress } from './progress.js';
+import { words } from './words.js';
+import '../ui/shared.js';
+import 'sheet:./lessons.css';
+
+/**
+ * @typedef {import('./types.js').Lesson} Lesson
+ * @typedef {'bet' | 'do' | 'why' | 'task'} Step
+ */
+
+/** @type {Step[]} */
+export const STEPS = ['bet', 'do', 'why', 'task'];
+
+export class Lessons {
+  /** The lesson that is open. @type {Lesson | null} */
+  #lesson = null;
+  /** @type {Step} */
+  #step = 'bet';
+  #isOpen = false;
+  /** What a screen reader is told. */
+  #said = '';
+  /** Acts that were done in this run; some of them leave no trace in it. */
+  #done = { run_id: '', acts: /** @type {Set<number>} */ (new Set()) };
+  /** More than none: the lesson's scenario is not there yet. */
+  #settingUp = 0;
+  /** The run that had not begun at the last look. */
+  #prepared = '';
+  #reader;
+  #progress;
+  #draw;
+
+  /**
+   * @param {import('../reader.js').Reader} reader
+   * @param {() => void} draw
+   */
+  constructor(reader, draw) {
+    this.#reader = reader;
+    this.#draw = draw;
+    this.#progress = new Progress(KEY);
+  }
+
+  get isOpen() {
+    return this.#isOpen;
+  }
+
+  /** Shows what the address names. */
+  route() {
+    const fragment = new URLSearchParams(location.hash.slice(1));
+    const wanted = fragment.get('lesson');
+    const before = this.#lesson;
+    this.#isOpen = wanted !== null || fragment.has('lessons');
+    this.#lesson = wanted === null ? null : (LESSONS[Number(wanted) - 1] ?? null);
+    if (wanted !== null && !this.#lesson)
+      this.#reader.complain(`There is no lesson ${wanted}: there are ${LESSONS.length}.`);
+    if (this.#lesson) {
+      const step = STEPS.find((one) => one === fragment.get('step'));
+      this.#step = this.#reachable(step ?? 'bet');
+      if (before !== this.#lesson) void this.#setUp(step === undefined);
+    }
+    if (this.#isOpen) this.#reader.show({ tab: 'scenario' });
+    else this.#draw();
+    this.#focus();
+  }
+
+  /** The step, or the farthest one before it that the reader has come to. @param {Step} step @returns {Step} */
+  #reachable(step) {
+    const { books } = this.#entry;
+    return books === null && (step === 'why' || step === 'task') ? 'do' : step;
+  }
+
+  get #entry() {
+    return this.#progress.of(this.#lesson?.id ?? '');
+  }
+
+  /**
+   * The lesson's scenario, unless the present run is one of it.
+   * @param {boolean} anew  Even then, if the run has begun: a bet comes before anything runs.
+   */
+  async #setUp(anew) {
+    const lesson = this.#lesson;
+    const { engine } = this.#reader;
+    if (!lesson) return;
+    const off = lesson.off ?? [];
+    const isThere = engine.view?.scenario_id === lesson.scenario;
+    const isAsWanted = String([...this.#reader.off].sort()) === String([...off].sort());
+    if (isThere && (!anew || (engine.prepared && isAsWanted))) return;
+    await this.#choose(lesson.scenario, off);
+  }
+
+  /** @param {string} scenario @param {Iterable<string>} off */
+  async #choose(scenario, off) {
+    this.#settingUp += 1;
+    await this.#reader.chooseScenario(scenario, off);
+    this.#settingUp -= 1;
+    this.#draw();
+  }
+
+  /** @param {Step} step */
+  #go(step) {
+    const number = LESSONS.findIndex((one) => one === this.#lesson) + 1;
+    location.hash = `lesson=${number}&step=${step}`;
+  }
+
+  close() {
+    history.pushState(null, '', location.pathname + location.search);
+    this.route();
+  }
+
+  /** Where the eyes go, the keys go too. */
+  #focus() {
+    const head = document.getElementById('lesson-head');
+    head?.focus({ preventScroll: true });
+    for (const scroller of ['.text', '.column']) head?.closest(scroller)?.scrollTo(0, 0);
+  }
+
+  // --- What has been done --------------------------------------------------------------------------------------------------------
+
+  /** Compares the present run with what the lesson asks for. Called before each drawing. */
+  #look() {
+    const lesson = this.#lesson;
+    const { view } = this.#reader.engine;
+    if (!lesson || !view || this.#settingUp > 0) return null;
+    const entry = this.#entry;
+    const now = new Now(this.#reader, view, entry.first);
+    const isOwn = view.scenario_id === lesson.scenario;
+    if (this.#done.run_id !== view.run_id) this.#done = { run_id: view.run_id, acts: new Set() };
+    if (isOwn) {
+      lesson.acts.forEach(({ done }, place) => {
+        if (done(now)) this.#done.acts.add(place);
+      });
+      if (now.begun && entry.books === null) this.#watch(lesson, now);
+      // Who runs instead of betting has chosen.
+      const hasBegun = now.begun && this.#prepared === view.run_id;
+      if (hasBegun && this.#step === 'bet') queueMicrotask(() => this.#go('do'));
+      this.#prepared = now.begun ? '' : view.run_id;
+    }
+    if (entry.books !== null) this.#judge(lesson, now);
+    return now;
+  }
+
+  /** The first run, which the bet is about. @param {Lesson} lesson @param {Now} now */
+  #watch(lesson, now) {
+    const { bet, id } = lesson;
+    const entry = this.#entry;
+    if (entry.bet === null) this.#progress.note(id, { bet: 'skipped' });
+    if (this.#done.acts.size < lesson.acts.length) return;
+    const books = bet.of(now);
+    const option = typeof entry.bet === 'number' ? bet.options[entry.bet] : undefined;
+    const right = option ? option.fits(books) : null;
+    this.#progress.note(id, { books, right, first: now.figures });
+    this.#said = `The books say: ${bet.says(books)}.`;
+  }
+
+  /** @param {Lesson} lesson @param {Now} now */
+  #judge(lesson, now) {
+    const entry = this.#entry;
+    const met = lesson.goals.map((goal, place) => {
+      if (entry.met[place]) return true;
+      // A task comes after its reason, and each part after the one before.
+      if (this.#step !== 'task' || lesson.goals.slice(0, place).some((_, n) => !entry.met[n]))
+        return false;
+      if ((goal.scenario ?? lesson.scenario) !== now.view.scenario_id) return false;
+      return this.#isPicked(goal, place, now) ?? goal.met?.(now) ?? false;
+    });
+    if (met.every((one, place) => one === (entry.met[place] ?? false))) return;
+    const done = met.every(Boolean);
+    this.#progress.note(lesson.id, { met, done });
+    const left = met.filter((one) => !one).length;
+    this.#said = done ? 'The task is done. The lesson is complete.' : `Done. ${left} left.`;
+  }
+
+  /** Whether what was chosen is the mechanism that is off. @param {Lesson['goals'][0]} goal @param {number} place @param {Now} now */
+  #isPicked({ choices }, place, now) {
+    if (!choices) return undefined;
+    const pick = choices[this.#entry.picks[place] ?? -1];
+    return pick !== undefined && now.begun && !now.isOn(pick);
+  }
+
+  // --- What the reader does --------------------------------------------------------------------------------------------------------
+
+  /** @param {number | 'skipped'} bet */
+  #bet(bet) {
+    const { engine } = this.#reader;
+    if (this.#lesson && engine.prepared && this.#entry.books === null)
+      this.#progress.note(this.#lesson.id, { bet });
+    this.#go('do');
+  }
+
+  /** @param {number} place @param {number} choice */
+  #pick(place, choice) {
+    const picks = [...this.#entry.picks];
+    picks[place] = choice;
+    if (this.#lesson) this.#progress.note(this.#lesson.id, { picks: picks.map((n) => n ?? -1) });
+    this.#draw();
+  }
+
+  /** @param {string} id @param {boolean} on */
+  #switch(id, on) {
+    const reader = this.#reader;
+    reader.switchMechanism(id, on);
+    // A run that is over is not waited for.
+    if (!reader.engine.prepared && reader.engine.view?.phase === 'stopped') reader.reset();
+  }
+
+  /** The same run again, from its start. @param {string} [scenario] */
+  #again(scenario) {
+    const reader = this.#reader;
+    const wanted = scenario ?? this.#lesson?.scenario;
+    if (wanted && wanted !== reader.about?.id) void this.#choose(wanted, reader.off);
+    else reader.reset();
+  }
+
+  /** The lesson from its start. */
+  #restart() {
+    const lesson = this.#lesson;
+    if (!lesson) return;
+    this.#progress.note(lesson.id, {
+      bet: null,
+      books: null,
+      right: null,
+      met: [],
+      picks: [],
+      done: false,
+    });
+    void this.#choose(lesson.scenario, lesson.off ?? []);
+    this.#go('bet');
+  }
+
+  // --- What is seen --------------------------------------------------------------------------------------------------------------
+
+  /**
+   * What stands in the place of the scenario's text.
+   * @param {unknown} switches  All mechanisms.
+   */
+  text(switches) {
+    const now = this.#look();
+    const progress = this.#progress;
+    const open = this.#lesson;
+    const live = html`<p class="visually-hidden" role="status">${this.#said}</p>
+      <p class="lessons-warning" role="status">${progress.warning}</p>`;
+    if (!open)
+      return [
+        live,
+        list({
+          lessons: LESSONS,
+          of: (id) => progress.of(id),
+          bets: progress.bets,
+          isEmpty: progress.isEmpty,
+          onReset: () => {
+            progress.reset();
+            this.#said = 'Your progress with the lessons is forgotten.';
+            this.#draw();
+          },
+          onClose: () => this.close(),
+        }),
+      ];
+    const { engine } = this.#reader;
+    return [
+      live,
+      lesson({
+        lesson: open,
+        number: LESSONS.indexOf(open) + 1,
+        next: LESSONS[LESSONS.indexOf(open) + 1] ?? null,
+        step: this.#step,
+        entry: this.#entry,
+        now,
+        acts: this.#done.acts,
+        mechanisms: engine.mechanisms,
+        off: this.#reader.off,
+        scenarios: engine.scenarios,
+        pending: this.#reader.switchesPending,
+        switches,
+        reader: this.#reader,
+        onBet: (bet) => this.#bet(bet),
+        onGo: (step) => this.#go(step),
+        onPick: (place, choice) => this.#pick(place, choice),
+        onSwitch: (id, on) => this.#switch(id, on),
+        onAgain: (scenario) => this.#again(scenario),
+        onRestart: () => this.#restart(),
+      }),
+    ];
+  }
+
+  /** Where the lesson is out of sight: what is to be done next. */
+  line() {
+    const open = this.#lesson;
+    const entry = this.#entry;
+    if (!this.#isOpen || !open || (this.#step !== 'do' && this.#step !== 'task')) return null;
+    const todo =
+      this.#step === 'do'
+        ? open.acts.find((_, place) => !this.#done.acts.has(place))?.say
+        : open.goals.find((_, place) => !entry.met[place])?.say;
+    return html`<p class="lesson-line">
+      <span>${todo ? words(todo) : 'Done.'}</span>
+      <button class="link" @click=${() => this.#reader.show({ tab: 'scenario' })}>Lesson</button>
+    </p>`;
+  }
+}
+
+/**
+ * @param {import('../reader.js').Reader} reader
+ * @param {() => void} draw
+ */
+export function createLessons(reader, draw) {
+  return new Lessons(reader, draw);
+}

@@ -1,0 +1,303 @@
+/** One lesson, step by step: the bet, what is to be done, why, and the task. */
+import { html, nothing } from 'lit/html.js';
+import { glyph } from '../ui/glyph.js';
+import { showCode } from './code.js';
+import { words } from './words.js';
+
+/**
+ * @typedef {import('./index.js').Step} Step
+ * @typedef {object} View
+ * @property {import('./types.js').Lesson} lesson
+ * @property {number} number
+ * @property {import('./types.js').Lesson | null} next
+ * @property {Step} step
+ * @property {import('./progress.js').Entry} entry
+ * @property {import('./now.js').Now | null} now  Null: its scenario is being set up.
+ * @property {Set<number>} acts  Those that are done in this run.
+ * @property {import('../pkg/crashlab.js').MechanismInfo[]} mechanisms
+ * @property {Set<string>} off
+ * @property {{ id: string, title: string }[]} scenarios
+ * @property {boolean} pending  The switches say something else than the present run.
+ * @property {unknown} switches
+ * @property {import('../reader.js').Reader} reader
+ * @property {(bet: number | 'skipped') => void} onBet
+ * @property {(step: Step) => void} onGo
+ * @property {(place: number, choice: number) => void} onPick
+ * @property {(id: string, on: boolean) => void} onSwitch
+ * @property {(scenario?: string) => void} onAgain
+ * @property {() => void} onRestart
+ */
+
+/** @type {[Step, string][]} */
+const STEPS = [
+  ['bet', 'Bet'],
+  ['do', 'Do'],
+  ['why', 'Why'],
+  ['task', 'Task'],
+];
+
+/** @param {View} props */
+export function lesson(props) {
+  const { lesson, number, step, entry } = props;
+  const isSecret = lesson.secret && !isNamed(props);
+  return html`<section class="lessons lesson" aria-labelledby="lesson-head">
+    <nav aria-label="Lesson">
+      <a href="#lessons">${glyph('back')}All lessons</a>
+      <ol>
+        ${STEPS.map(([id, word]) => {
+          const isOpen = id === 'bet' || id === 'do' || entry.books !== null;
+          return html`<li>
+            ${
+              isOpen
+                ? html`<a
+                    href="#lesson=${number}&amp;step=${id}"
+                    aria-current=${id === step ? 'step' : 'false'}
+                    >${word}</a
+                  >`
+                : html`<span>${word}</span>`
+            }
+          </li>`;
+        })}
+      </ol>
+    </nav>
+    <h2 id="lesson-head" tabindex="-1"><small>${number}</small> ${lesson.title}</h2>
+    ${BODY[step](props)}
+    ${
+      isSecret
+        ? nothing
+        : html`<details class="all">
+            <summary>All mechanisms</summary>
+            ${props.switches}
+          </details>`
+    }
+  </section>`;
+}
+
+/** Whether the reader has named the mechanism that is missing. @param {View} props */
+function isNamed({ lesson, entry }) {
+  return lesson.goals.every(({ choices }, place) => !choices || entry.met[place]);
+}
+
+/** @type {Record<Step, (props: View) => unknown>} */
+const BODY = { bet, do: acts, why, task };
+
+/** @param {View} props */
+function bet({ lesson, entry, now, onBet, onGo, onRestart }) {
+  const { ask, options } = lesson.bet;
+  const isOver = entry.books !== null;
+  const isLate = !isOver && now?.begun;
+  return html`<p>${words(lesson.situation)}</p>
+    <fieldset class="bet" ?disabled=${isOver || isLate}>
+      <legend>${ask}</legend>
+      <div class="options">
+        ${options.map(
+          ({ says }, place) =>
+            html`<button
+              class="button"
+              aria-pressed=${entry.bet === place ? 'true' : 'false'}
+              @click=${() => onBet(place)}
+            >
+              ${says}
+            </button>`,
+        )}
+      </div>
+    </fieldset>
+    ${
+      isOver
+        ? html`${verdict(lesson, entry)}
+            <p class="actions">
+              <button class="button" @click=${onRestart}>${glyph('reset')}Begin anew</button>
+              <button class="button primary" @click=${() => onGo('do')}>Go on</button>
+            </p>`
+        : isLate
+          ? html`<p>The run has begun: it is too late for a bet.</p>
+              <p class="actions">
+                <button class="button" @click=${onRestart}>${glyph('reset')}Begin anew</button>
+                <button class="button primary" @click=${() => onGo('do')}>Go on without</button>
+              </p>`
+          : html`<p class="aside">
+              Nothing has run yet. A wrong bet costs nothing.
+              <button class="link" @click=${() => onBet('skipped')}>Skip it</button>
+            </p>`
+    }`;
+}
+
+/** @param {View} props */
+function acts(props) {
+  const { lesson, entry, now, acts, onGo, onAgain } = props;
+  const next = lesson.acts.findIndex((_, place) => !acts.has(place));
+  const astray = now && next >= 0 && entry.books === null && isAstray(props, now);
+  return html`<ol class="acts">
+      ${lesson.acts.map(({ say }, place) => {
+        const state = acts.has(place) ? 'done' : place === next ? 'next' : '';
+        return html`<li class=${state} aria-current=${state === 'next' ? 'step' : 'false'}>
+          ${glyph(state === 'done' ? 'check' : 'open')}<span
+            >${words(say)}${state === 'done' ? html`<span class="visually-hidden"> Done.</span>` : nothing}</span
+          >
+        </li>`;
+      })}
+    </ol>
+    ${
+      astray
+        ? html`<p>
+            ${astray}
+            <button class="link" @click=${() => onAgain()}>Set it up again</button>
+          </p>`
+        : nothing
+    }
+    ${verdict(lesson, entry)}
+    ${
+      entry.books === null
+        ? nothing
+        : html`<p class="actions">
+            <button class="button primary" @click=${() => onGo('why')}>Why is that?</button>
+          </p>`
+    }`;
+}
+
+/**
+ * A sentence, if the present run leads nowhere.
+ * @param {View} props
+ * @param {import('./now.js').Now} now
+ */
+function isAstray({ lesson, scenarios, acts }, { over, view }) {
+  const title = scenarios.find(({ id }) => id === lesson.scenario)?.title ?? lesson.scenario;
+  if (view.scenario_id !== lesson.scenario) return `This lesson is about “${title}”.`;
+  const isLeft = lesson.acts.some(({ looks }, place) => !looks && !acts.has(place));
+  return over && isLeft ? 'This run is over, and went another way.' : '';
+}
+
+/** What the books say, beside the bet. @param {View['lesson']} lesson @param {View['entry']} entry */
+function verdict({ bet }, { bet: chosen, books, right }) {
+  if (books === null) return nothing;
+  const option = typeof chosen === 'number' ? bet.options[chosen] : null;
+  return html`<div class="verdict">
+    <p class="says">The books say <strong>${bet.says(books)}</strong>.</p>
+    ${
+      option
+        ? html`<p>
+            ${glyph(right ? 'check' : 'open')}You said
+            “${option.says.toLowerCase()}”${right ? ', and so it was.' : ': now you know.'}
+          </p>`
+        : html`<p>You made no bet.</p>`
+    }
+  </div>`;
+}
+
+/** @param {View} props */
+function why({ lesson, entry, reader, onGo }) {
+  return html`${verdict(lesson, entry)} ${lesson.why.map((text) => html`<p>${words(text)}</p>`)}
+    <p class="source">
+      ${lesson.code.says}:
+      <button class="link" @click=${() => void showCode(lesson.code, reader)}>
+        ${lesson.code.at.path}, line ${lesson.code.at.lines[0]}
+      </button>
+    </p>
+    <p class="actions">
+      <button class="button primary" @click=${() => onGo('task')}>Now break it</button>
+    </p>`;
+}
+
+/** @param {View} props */
+function task(props) {
+  const { lesson, entry, next, number } = props;
+  const { goals } = lesson;
+  const place = goals.findIndex((_, n) => !entry.met[n]);
+  return html`<ol class="goals">
+      ${goals.map((goal, n) => {
+        const state = entry.met[n] ? 'met' : n === place ? 'next' : '';
+        return html`<li class=${state} aria-current=${state === 'next' ? 'step' : 'false'}>
+          ${glyph(state === 'met' ? 'check' : 'open')}
+          <div>
+            <p>
+              ${words(goal.say)}${state === 'met' ? html`<span class="visually-hidden"> Done.</span>` : nothing}
+            </p>
+            ${state === 'next' ? help(props, goal, n) : nothing}
+          </div>
+        </li>`;
+      })}
+    </ol>
+    ${place < 0 ? nothing : knobs(props, goals[place])}
+    ${
+      entry.done
+        ? html`<div class="verdict">
+            <p class="says">${glyph('check')}<strong>Done.</strong></p>
+            <p>${words(lesson.end)}</p>
+            <p class="actions">
+              ${
+                next
+                  ? html`<a class="button primary" href="#lesson=${number + 1}"
+                      >Next: ${next.title}</a
+                    >`
+                  : html`<a class="button primary" href="#lessons">That was the last one</a>`
+              }
+            </p>
+          </div>`
+        : nothing
+    }`;
+}
+
+/** @param {View} props @param {import('./types.js').Goal} goal @param {number} place */
+function help({ entry, mechanisms, reader, onPick }, goal, place) {
+  const picked = entry.picks[place] ?? -1;
+  return html`${
+      goal.choices
+        ? html`<div class="options">
+              ${goal.choices.map(
+                (id, choice) =>
+                  html`<button
+                    class="button small"
+                    aria-pressed=${picked === choice ? 'true' : 'false'}
+                    @click=${() => onPick(place, choice)}
+                  >
+                    ${mechanisms.find((one) => one.id === id)?.name ?? id}
+                  </button>`,
+              )}
+            </div>
+            ${picked >= 0 ? html`<p role="status">No: that one is on in this run.</p>` : nothing}`
+        : nothing
+    }
+    <details>
+      <summary>A hint</summary>
+      ${words(goal.hint)}
+    </details>`;
+}
+
+/** What the task is done with. @param {View} props @param {import('./types.js').Goal} goal */
+function knobs(props, goal) {
+  const { lesson, mechanisms, off, now, pending, scenarios, onSwitch, onAgain } = props;
+  const scenario = goal.scenario ?? lesson.scenario;
+  const isElsewhere = now !== null && now.view.scenario_id !== scenario;
+  const title = scenarios.find(({ id }) => id === scenario)?.title ?? scenario;
+  const shown = mechanisms.filter(({ id }) => lesson.switches.includes(id));
+  return html`<div class="knobs mechanisms">
+    ${
+      goal.choices || (lesson.secret && !isNamed(props))
+        ? nothing
+        : shown.map(
+            ({ id, name, what }) =>
+              html`<label title=${what}
+                ><input
+                  type="checkbox"
+                  role="switch"
+                  .checked=${!off.has(id)}
+                  @change=${(/** @type {Event} */ event) =>
+                    onSwitch(id, /** @type {HTMLInputElement} */ (event.currentTarget).checked)}
+                /><span>${name}</span></label
+              >`,
+          )
+    }
+    ${
+      isElsewhere
+        ? html`<button class="button small" @click=${() => onAgain(scenario)}>
+            Set up “${title}”
+          </button>`
+        : now?.begun
+          ? html`<button class="button small" @click=${() => onAgain()}>
+                ${glyph('reset')}Set up a new run
+              </button>
+              ${pending ? html`<p>The present run goes on as it began.</p>` : nothing}`
+          : nothing
+    }
+  </div>`;
+}

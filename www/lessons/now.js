@@ -1,0 +1,90 @@
+/**
+ * What a lesson may ask about the present run. Everything comes from the engine's view: the world's books, the verdicts, the log.
+ *
+ * @typedef {import('../pkg/crashlab.js').LabView} LabView
+ * @typedef {import('../pkg/crashlab.js').RecordView} RecordView
+ */
+export class Now {
+  /** @type {LabView} */
+  view;
+  /** @type {RecordView[]} */
+  records;
+  /** Something has happened in this run. */
+  begun;
+  /** The run has ended. */
+  over;
+  /** The record that is looked at. @type {RecordView | null} */
+  selected;
+  /** The checkpoint is shown as JSON. */
+  showsCheckpoint;
+  /** The armed crash in words. */
+  armed;
+  /** Figures of the reader's first run in this lesson. */
+  first;
+
+  /**
+   * @param {import('../reader.js').Reader} reader
+   * @param {LabView} view
+   * @param {Record<string, number>} first
+   */
+  constructor(reader, view, first) {
+    const { engine } = reader;
+    this.view = view;
+    this.records = engine.records;
+    this.begun = !engine.prepared;
+    this.over = this.begun && view.phase === 'stopped';
+    const isOwn = reader.selected !== null && reader.foreign === null;
+    this.selected = isOwn ? (engine.records[Number(reader.selected)] ?? null) : null;
+    this.showsCheckpoint = reader.checkpointAsJson;
+    this.armed = reader.armed ?? '';
+    this.first = first;
+  }
+
+  get world() {
+    return this.view.world;
+  }
+
+  /** Model calls that the provider has billed. */
+  get calls() {
+    return this.world.meter.calls;
+  }
+
+  /** What they cost, in USD. */
+  get cost() {
+    return Number(this.world.meter.cost_usd);
+  }
+
+  /** Questions that were put to a person. */
+  get asked() {
+    return this.world.inbox.length;
+  }
+
+  /** @param {'open' | 'approved' | 'denied' | 'expired'} status */
+  decided(status) {
+    return this.world.inbox.some((question) => question.status === status);
+  }
+
+  /** @param {string} mechanism */
+  isOn(mechanism) {
+    return this.view.mechanisms.some(({ id, on }) => id === mechanism && on);
+  }
+
+  /** @param {string} invariant */
+  isBroken(invariant) {
+    return this.view.invariants.some(({ id, verdict }) => id === invariant && verdict === 'broken');
+  }
+
+  get anyBroken() {
+    return this.view.invariants.some(({ verdict }) => verdict === 'broken');
+  }
+
+  /** The run has ended and nothing is broken. */
+  get endedWell() {
+    return this.over && !this.anyBroken;
+  }
+
+  /** What later runs of the lesson are compared with. */
+  get figures() {
+    return { calls: this.calls, cost: this.cost, records: this.records.length };
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * What a lesson is made of. Texts may have `code`, **weight** and [[keys]] in them; see words.js.
+ *
+ * @typedef {import('./now.js').Now} Now
+ * @typedef {object} Lesson
+ * @property {string} id  Under which progress is kept.
+ * @property {string} title
+ * @property {number} minutes
+ * @property {string} scenario  Of the shipped ones, by id.
+ * @property {string[]} [off]  Mechanisms that are off at the start.
+ * @property {boolean} [secret]  The switches would give the answer away until the task is on.
+ * @property {string} situation  Three sentences.
+ * @property {Bet} bet
+ * @property {Act[]} acts  What the reader does.
+ * @property {string[]} why  A paragraph each.
+ * @property {Code} code
+ * @property {Goal[]} goals  The task.
+ * @property {string[]} switches  The mechanisms that the task is about.
+ * @property {string} end  What the task has shown.
+ *
+ * @typedef {object} Bet  What the reader says before anything runs, and what the books say after.
+ * @property {string} ask
+ * @property {(now: Now) => number | string} of
+ * @property {(figure: number | string) => string} says  The figure with its unit.
+ * @property {Option[]} options
+ *
+ * @typedef {object} Option
+ * @property {string} says
+ * @property {(figure: any) => boolean} fits
+ *
+ * @typedef {object} Act
+ * @property {string} say
+ * @property {(now: Now) => boolean} done
+ * @property {boolean} [looks]  It only looks, and can be done when the run is over.
+ *
+ * @typedef {object} Goal
+ * @property {string} say
+ * @property {string} hint
+ * @property {(now: Now) => boolean} [met]  By the books and the verdicts of the present run.
+ * @property {string[]} [choices]  Mechanisms to choose from, where the task is to name the one that is off.
+ * @property {string} [scenario]  Another one that has to be set up for it.
+ * @property {{ says: string, open: (reader: import('../reader.js').Reader, told: (news: any) => void) => unknown }} [tool]
+ *
+ * @typedef {object} Code
+ * @property {string} says  What the code does.
+ * @property {{ path: string, lines: [number, number], load: () => Promise<string> }} at
+ */
+export {};
