@@ -158,12 +158,15 @@ export class Engine {
   }
 
   /**
-   * Does to a new run what was done to another, as a link tells it.
+   * Does to a new run what was done to another, as a link tells it. A present run that has begun is put aside.
    * @param {Omit<LabOptions, 'storage'>} options
    * @param {{ deeds: unknown[], moment: number }} done
+   * @param {string} [name]
    */
-  retell(options, done) {
-    this.#tell(options, done, () => {});
+  retell(options, done, name = this.name) {
+    const run_id = this.prepared ? null : this.view?.run_id;
+    this.#tell(options, done, () => run_id && this.#putAside(run_id));
+    this.name = name;
     this.refresh();
   }
 

@@ -57,6 +57,7 @@ try {
     const { name, text } = /** @type {CustomEvent} */ (event).detail;
     withViewer(() => reader.showTrace(String(name), String(text)));
   });
+  if (/[?&]explore\b/.test(location.search)) withViewer(() => viewer?.explore());
   document.documentElement.dataset.ready = 'true';
   performance.mark('usable');
 } catch (error) {
@@ -133,6 +134,7 @@ function top() {
     onShare: () => reader.share(),
     onExport: (/** @type {'trace' | 'checkpoint'} */ what) => reader.exportFile(what),
     onReport: () => withViewer(() => viewer?.report()),
+    onExplore: () => withViewer(() => viewer?.explore()),
     onHelp: () => withViewer(() => reader.show({ helpOpen: true })),
   };
   return html`<header class="top">

@@ -458,7 +458,7 @@ export class Reader {
     const { engine, selected, about } = this;
     if (selected === null || !about) return;
     if (!this.attempt(() => engine.branchAt(selected, about.json))) return;
-    this.#arrive();
+    this.arrive();
   }
 
   /** @param {string | null} run_id */
@@ -470,10 +470,11 @@ export class Reader {
   /** @param {string} run_id */
   switchTo(run_id) {
     if (!this.attempt(() => this.engine.switchTo(run_id))) return;
-    this.#arrive();
+    this.arrive();
   }
 
-  #arrive() {
+  /** The engine has another run than before. */
+  arrive() {
     const { engine } = this;
     this.found = false;
     this.gaps = null;

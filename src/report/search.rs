@@ -2,16 +2,19 @@
 
 use serde_json::{Value, json};
 
-use crate::lab::explore::choice::{Bounds, Choice};
+use super::view::{HostFacts, Known, record_views, snapshots_view, view};
+use crate::lab::explore::choice::{Bounds, Choice, decision};
 use crate::lab::explore::graph::Runs;
-use crate::lab::explore::matrix::{Cell, Matrix, MatrixProgress, ids_of};
-use crate::lab::explore::node::SearchStore;
+use crate::lab::explore::matrix::{Cell, Column, Matrix, MatrixProgress, ids_of};
+use crate::lab::explore::node::{Node, SearchStore};
 use crate::lab::explore::replay::Replay;
 use crate::lab::explore::story::{Story, instant};
 use crate::lab::explore::{Explorer, Progress, Verdict};
 use crate::lab::invariants::INVARIANTS;
+use crate::lab::mechanisms::Mechanisms;
+use crate::lab::replay::{Act, Deed};
 use crate::lab::session::Setup;
-use crate::log::store::MemoryStore;
+use crate::log::store::{MemoryStore, Store};
 
 /// How far a search is.
 pub fn progress(progress: Progress, restarted: bool) -> Value {
@@ -36,7 +39,16 @@ pub fn verdicts<S: SearchStore>(explorer: &Explorer<S>) -> Value {
             Verdict::NeverHappens => ("never", None),
         };
         let invariant = &INVARIANTS[place];
-        json!({"id": invariant.id, "name": invariant.name, "kind": invariant.kind.word(), "verdict": word, "steps": steps})
+        json!({
+            "id": invariant.id,
+            "name": invariant.name,
+            "kind": invariant.kind.word(),
+            "verdict": word,
+            "steps": steps,
+            "broken_states": explorer.broken_states(place),
+            "ends": explorer.ends(),
+            "held_ends": explorer.held_ends(place),
+        })
     };
     (0..INVARIANTS.len()).map(verdict).collect()
 }
@@ -44,22 +56,39 @@ pub fn verdicts<S: SearchStore>(explorer: &Explorer<S>) -> Value {
 /// The shortest run that the search has for an invariant, with its twin; `null` if there is none.
 pub fn run_of_invariant(explorer: &Explorer<MemoryStore>, setup: &Setup, place: usize) -> Value {
     match explorer.verdict(place) {
-        Verdict::Broken(choices) | Verdict::Happens(choices) => run(explorer, setup, &choices, place),
+        Verdict::Broken(choices) | Verdict::Happens(choices) => run(explorer, setup, &choices, place, &[]),
         Verdict::Holds | Verdict::NeverHappens => Value::Null,
     }
 }
 
-/// A run of a search with its twin, and what one invariant says about both. Both are told to their ends.
-pub fn run(explorer: &Explorer<MemoryStore>, setup: &Setup, choices: &[Choice], place: usize) -> Value {
-    let twin = explorer.twin(choices);
+/// A run of a search with its twin, and what one invariant says about both. Both are told to their ends. Where no run of the search
+/// stays fine, the twin is the run with all mechanisms; `beside`: the choices with which that one begins.
+pub fn run(explorer: &Explorer<MemoryStore>, setup: &Setup, choices: &[Choice], place: usize, beside: &[Choice]) -> Value {
     let invariant = &INVARIANTS[place];
+    let mut twin = explorer.twin(choices).map(|twin| (told(explorer, setup, &twin.choices, place), Some(twin.parts_at)));
+    let is_of_search = twin.is_some();
+    if twin.is_none() {
+        twin = mended(setup, explorer.bounds(), beside, place).map(|twin| (twin, None));
+    }
+    let (twin, parts_at) = twin.unwrap_or_default();
     json!({
         "invariant": {"id": invariant.id, "name": invariant.name, "kind": invariant.kind.word()},
         "broken_at": choices.len(),
         "run": told(explorer, setup, choices, place),
-        "twin": twin.as_ref().map(|twin| told(explorer, setup, &twin.choices, place)),
-        "parts_at": twin.as_ref().map(|twin| twin.parts_at),
+        "twin": twin,
+        "twin_has_all_mechanisms": !is_of_search,
+        "parts_at": parts_at,
     })
+}
+
+/// The run with all mechanisms, if it begins so and stays fine.
+fn mended(setup: &Setup, bounds: Bounds, choices: &[Choice], place: usize) -> Option<Value> {
+    let setup = Setup { mechanisms: Mechanisms::ALL_ON, ..setup.clone() };
+    let explorer = Explorer::new(setup.clone(), bounds).ok()?;
+    let mut story = explorer.finish_plainly(choices).ok()?;
+    let end = story.states.last_mut()?;
+    end.judge_end();
+    (end.broken() == 0).then(|| told(&explorer, &setup, choices, place))
 }
 
 fn told(explorer: &Explorer<MemoryStore>, setup: &Setup, choices: &[Choice], place: usize) -> Value {
@@ -67,11 +96,52 @@ fn told(explorer: &Explorer<MemoryStore>, setup: &Setup, choices: &[Choice], pla
         return Value::Null;
     };
     let futures = explorer.futures(&story.choices, place);
-    let replay = Replay::of(setup, &story.choices).map(|replay| replay.to_json().to_string());
-    let end = story.states.last();
-    let log: String = end.iter().flat_map(|end| end.session.log()).map(|record| record.to_line() + "\n").collect();
-    let rows: Vec<String> = end.iter().flat_map(|end| end.session.world().rows()).map(|row| row.to_line()).collect();
-    json!({"steps": steps(&story, place, futures.as_deref()), "replay": replay.ok(), "log": log, "rows": rows})
+    // A file says no more than it has to: what breaks, it does not follow any further.
+    let is_broken = story.states.get(choices.len()).is_some_and(|state| state.broken() != 0);
+    let replayed = if is_broken { choices } else { &story.choices };
+    let replay = Replay::of(setup, replayed).map(|replay| replay.to_json().to_string());
+    let Some(end) = story.states.last() else {
+        return Value::Null;
+    };
+    json!({
+        "steps": steps(&story, place, futures.as_deref()),
+        "replay": replay.ok(),
+        "deeds": deeds(&story),
+        "records": serde_json::to_value(record_views(end.session.log(), 0)).unwrap_or_default(),
+        "view": serde_json::to_value(view(&end.session, facts(end), Known::default())).unwrap_or_default(),
+    })
+}
+
+/// What the panel of storage says beside the session.
+fn facts(node: &Node<MemoryStore>) -> HostFacts {
+    HostFacts {
+        warning: None,
+        snapshots: snapshots_view(&node.store.snapshots()),
+        epoch: node.store.epoch(),
+        log_bytes: node.session.log().iter().map(|record| record.to_line().len() + 1).sum(),
+    }
+}
+
+/// What somebody has to do so that this becomes a run of the playground, as JSON text for `Lab.replay`; nothing where the search did
+/// what nobody can do there: a fault, or a question that nobody decides.
+fn deeds(story: &Story<MemoryStore>) -> Option<String> {
+    let mut deeds = Vec::new();
+    for (node, choice) in story.states.iter().zip(&story.choices) {
+        let act = match choice {
+            Choice::GoOn => continue,
+            Choice::Crash => Act::Crash,
+            Choice::Resume => Act::Resume,
+            Choice::Approve | Choice::Deny => {
+                let decision = decision(node.session.scenario(), *choice == Choice::Approve);
+                let approver = decision.approver.strip_prefix("human:").unwrap_or(&decision.approver).into();
+                Act::Decide { approved: decision.approved, approver, note: decision.note }
+            }
+            Choice::Expire | Choice::Fault(_) => return None,
+        };
+        deeds.push(Deed { moment: node.session.moment(), act }.to_json());
+    }
+    let moment = story.states.last()?.session.moment();
+    Some(json!({"deeds": deeds, "moment": moment}).to_string())
 }
 
 fn steps(story: &Story<MemoryStore>, place: usize, futures: Option<&[Runs]>) -> Value {
@@ -83,7 +153,7 @@ fn steps(story: &Story<MemoryStore>, place: usize, futures: Option<&[Runs]>) -> 
             "at": instant(&node.session),
             "choice": choice.map(|choice| choice.word()),
             "plain": choice.is_none_or(|choice| matches!(choice, Choice::GoOn | Choice::Resume)),
-            "at_s": node.session.now_ms() / 1_000,
+            "at_s": node.session.now_ms().saturating_sub(node.session.scenario().start_ms) as f64 / 1_000.0,
             "records": node.session.log().len(),
             "rows": node.session.world().rows().len(),
             "broken": ids_of(node.broken()),
@@ -108,28 +178,43 @@ pub fn matrix_progress(progress: MatrixProgress) -> Value {
 
 /// A matrix as far as it is filled.
 pub fn matrix(matrix: &Matrix) -> Value {
+    let rows = matrix.rows.iter().map(|row| {
+        json!({
+            "label": row.label,
+            "place": row.place,
+            "earlier": row.earlier,
+            "step": row.step,
+            "effect": row.effect,
+            "when": row.when.word(),
+        })
+    });
+    json!({"rows": rows.collect::<Vec<_>>(), "columns": matrix.columns.iter().map(column).collect::<Vec<_>>()})
+}
+
+/// One column of a matrix.
+pub fn column(column: &Column) -> Value {
     let cell = |cell: &Cell| match cell {
         Cell::NotReached => json!({"verdict": "not_reached", "broken": []}),
         Cell::Fine(_) => json!({"verdict": "fine", "broken": []}),
         Cell::Broken { invariants, .. } => json!({"verdict": "broken", "broken": ids_of(*invariants)}),
     };
-    let columns = matrix.columns.iter().map(|column| {
-        let name = column.off.map_or("All mechanisms", |mechanism| mechanism.text().name);
-        json!({
-            "off": column.off.map(|mechanism| mechanism.text().id),
-            "name": name,
-            "broken_anyway": ids_of(column.broken_anyway),
-            "cells": (!column.cells.is_empty()).then(|| column.cells.iter().map(cell).collect::<Vec<_>>()),
-        })
-    });
-    let rows = matrix.rows.iter().map(|row| json!({"label": row.label, "place": row.place, "earlier": row.earlier}));
-    json!({"rows": rows.collect::<Vec<_>>(), "columns": columns.collect::<Vec<_>>()})
+    json!({
+        "off": column.off.map(|mechanism| mechanism.text().id),
+        "name": column.off.map_or("All mechanisms", |mechanism| mechanism.text().name),
+        "broken_anyway": ids_of(column.broken_anyway),
+        "cells": (!column.cells.is_empty()).then(|| column.cells.iter().map(cell).collect::<Vec<_>>()),
+    })
 }
 
 /// The run of a cell with its twin; `null` for a cell without a run.
 pub fn run_of_cell(matrix: &Matrix, row: usize, column: usize) -> Value {
     let Some(column) = matrix.columns.get(column) else {
         return Value::Null;
+    };
+    // The same crash with all mechanisms.
+    let beside = match matrix.columns.first().and_then(|all| all.cells.get(row)) {
+        Some(Cell::Fine(choices)) => choices.as_slice(),
+        _ => &[],
     };
     let (choices, invariants) = match column.cells.get(row) {
         None | Some(Cell::NotReached) => return Value::Null,
@@ -145,7 +230,7 @@ pub fn run_of_cell(matrix: &Matrix, row: usize, column: usize) -> Value {
     // Of several, the one that this run breaks.
     let broken = explorer.tell(choices).ok().and_then(|story| story.states.last().map(|end| end.broken()));
     let bits = broken.filter(|broken| *broken != 0).unwrap_or(invariants);
-    run(&explorer, &setup, choices, bits.trailing_zeros() as usize)
+    run(&explorer, &setup, choices, bits.trailing_zeros() as usize, beside)
 }
 
 /// Bounds from plain data; what is missing is the default.

@@ -85,6 +85,12 @@ impl Matrix {
         to_plain(&search::matrix(&self.inner))
     }
 
+    /// One of its columns, the first of which is that with all mechanisms.
+    #[wasm_bindgen(unchecked_return_type = "MatrixColumn | null")]
+    pub fn column(&self, place: usize) -> Result<JsValue, JsValue> {
+        to_plain(&self.inner.columns.get(place).map_or(Value::Null, search::column))
+    }
+
     /// The run of a cell with its twin.
     #[wasm_bindgen(unchecked_return_type = "SearchRun | null")]
     pub fn run(&self, row: usize, column: usize) -> Result<JsValue, JsValue> {

@@ -83,7 +83,8 @@ export type Place = 'memory' | 'storage' | 'model' | 'tools' | 'person' | 'clock
 export interface EffectView {
   /** The running number of the effect in this session, from 0: what `arm` takes. */
   index: number;
-  type: 'append' | 'call_model' | 'call_tool' | 'ask_approval' | 'wait' | 'save_checkpoint' | 'stop';
+  type:
+    'append' | 'call_model' | 'call_tool' | 'ask_approval' | 'wait' | 'save_checkpoint' | 'stop';
   place: Place;
   step: number;
   /** For example `issue_refund, attempt 1` or `write tool_result`. */
@@ -213,7 +214,14 @@ export interface WorldView {
   meter: { calls: number; input_tokens: number; output_tokens: number; cost_usd: string };
   charges: { charge_id: string; invoice_id: string; amount: string; refunded: string }[];
   refunds: {
-    seq: number; record: number | null; refund_id: string; charge_id: string; amount: string; by: string; key: string; at_s: number;
+    seq: number;
+    record: number | null;
+    refund_id: string;
+    charge_id: string;
+    amount: string;
+    by: string;
+    key: string;
+    at_s: number;
   }[];
   /** All refunds together, for example `288.00 USD`. */
   refunded_total: string;
@@ -221,7 +229,14 @@ export interface WorldView {
   outbox: { seq: number; record: number | null; to: string; text: string; at_s: number }[];
   inbox: Question[];
   /** Requests that reached a service, by tool, with failures. */
-  requests: { seq: number; record: number | null; tool: string; outcome: string; ok: boolean; at_s: number }[];
+  requests: {
+    seq: number;
+    record: number | null;
+    tool: string;
+    outcome: string;
+    ok: boolean;
+    at_s: number;
+  }[];
   /** The person who decides; null: nobody is set up. */
   person: { id: string; name: string } | null;
 }
@@ -295,6 +310,11 @@ export interface SearchVerdict {
   verdict: 'holds' | 'broken' | 'happens' | 'never';
   /** How many choices the shortest run has. */
   steps: number | null;
+  /** In how many of the states that were seen it is broken. */
+  broken_states: number;
+  /** Ends of runs that were seen, and at how many of them it holds; an invariant that always has to hold is not counted there. */
+  ends: number;
+  held_ends: number;
 }
 
 /** A run, what an invariant says about each of its states, and the run that stays fine and parts from it latest. */
@@ -305,18 +325,21 @@ export interface SearchRun {
   /** To its end, on which nothing goes wrong any more. */
   run: ToldRun;
   twin: ToldRun | null;
-  /** The first step at which the two choose differently. */
+  /** No run of the search stays fine, so the twin is one with all mechanisms. */
+  twin_has_all_mechanisms: boolean;
+  /** The first step at which the two choose differently; null where the twin has all mechanisms. */
   parts_at: number | null;
 }
 
 export interface ToldRun {
   steps: SearchStep[];
-  /** A replay file, JSON text. */
+  /** A replay file, JSON text; of a broken run up to there. */
   replay: string | null;
-  /** The log as JSON Lines. */
-  log: string;
-  /** The world's books, a JSON text a row. */
-  rows: string[];
+  /** What makes it a run of the playground, for `Lab.replay`; null where a fault or a silence was chosen, which nobody can do there. */
+  deeds: string | null;
+  records: RecordView[];
+  /** The panels at the end. */
+  view: LabView;
 }
 
 /** A state of a run, and what was chosen there. */
@@ -349,21 +372,33 @@ export interface MatrixProgress {
 
 export interface MatrixView {
   /** Crash points, in the order of the run. */
-  rows: { label: string; place: string; earlier: number }[];
-  columns: {
-    /** The mechanism that is off; null: all are on. */
-    off: string | null;
-    name: string;
-    /** What breaks without any crash. */
-    broken_anyway: string[];
-    /** Null until the column has been searched. */
-    cells: { verdict: 'fine' | 'broken' | 'not_reached'; broken: string[] }[] | null;
+  rows: {
+    label: string;
+    place: string;
+    earlier: number;
+    step: number;
+    /** The effect in a few words, such as `write llm_call`. */
+    effect: string;
+    when: 'before' | 'after';
   }[];
+  columns: MatrixColumn[];
+}
+
+/** A set of mechanisms, and what a crash at each point then leads to. */
+export interface MatrixColumn {
+  /** The mechanism that is off; null: all are on. */
+  off: string | null;
+  name: string;
+  /** What breaks without any crash. */
+  broken_anyway: string[];
+  /** Null until the column has been searched. */
+  cells: { verdict: 'fine' | 'broken' | 'not_reached'; broken: string[] }[] | null;
 }
 
 /** What every method throws: an `Error` with this `code`. */
 export interface LabError extends Error {
-  code: 'bad_scenario' | 'misfit' | 'storage' | 'not_found' | 'refused' | 'damaged' | 'bad_argument';
+  code:
+    'bad_scenario' | 'misfit' | 'storage' | 'not_found' | 'refused' | 'damaged' | 'bad_argument';
 }
 
 /** How a log becomes a trace of OpenTelemetry. */
@@ -715,7 +750,13 @@ export interface Diagnosis {
   /** The records that this speaks of. */
   records: number[];
   /** Tools whose calls failed and were repeated, the worst first. */
-  flaky: { tool: string; attempts: number; failures: number; records: number[]; sentence: string }[];
+  flaky: {
+    tool: string;
+    attempts: number;
+    failures: number;
+    records: number[];
+    sentence: string;
+  }[];
 }
 
 /** What a run of the package's `Agent` is given. */
@@ -799,7 +840,14 @@ export type Effect =
       expected_version: string | null;
     }
   /** Asked again under the same key it is the same question. */
-  | { id: number; type: 'ask_approval'; tool: string; args: Json; args_json: string; approval_key: string }
+  | {
+      id: number;
+      type: 'ask_approval';
+      tool: string;
+      args: Json;
+      args_json: string;
+      approval_key: string;
+    }
   /** Milliseconds since 1970. */
   | { id: number; type: 'wait'; until_ms: number }
   /** Keep the last two texts. */
@@ -838,7 +886,9 @@ export type Answer =
       /** Without tool calls it is the final answer. */
       thought: string;
       plan?: string[] | null;
-      tool_calls?: ({ id: string; name: string; args: Json } | { id: string; name: string; args_json: string })[];
+      tool_calls?: (
+        { id: string; name: string; args: Json } | { id: string; name: string; args_json: string }
+      )[];
       /** Without it the projection is counted. */
       usage?: { input_tokens: number; output_tokens: number } | null;
       latency_ms?: number;
@@ -855,10 +905,4 @@ export type Answer =
  * done, so only an idempotent call is sent again. `rejected`: it will never work, and the model hears of it.
  */
 export type FailureCode =
-  | 'unavailable'
-  | 'rate_limited'
-  | 'refused'
-  | 'timeout'
-  | 'reply_lost'
-  | 'malformed'
-  | 'rejected';
+  'unavailable' | 'rate_limited' | 'refused' | 'timeout' | 'reply_lost' | 'malformed' | 'rejected';

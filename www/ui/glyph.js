@@ -20,6 +20,7 @@ const LINES = {
   branch: 'M4.5 2.5v11M4.5 9c0-3 7-1 7-5M11.5 2.2v1.6',
   fit: 'M2.5 5.5v-3h3M13.5 5.5v-3h-3M2.5 10.5v3h3M13.5 10.5v3h-3',
   minus: 'M3.5 8h9',
+  explore: 'M2.5 2.5h11v11h-11zM2.5 8h11M8 2.5v11',
   plus: 'M3.5 8h9M8 3.5v9',
   copy: 'M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z',
   clock: 'M8 2.5a5.5 5.5 0 1 0 .01 0M8 5v3.2l2 1.3',

@@ -15,6 +15,7 @@ import './topbar.css';
  * @property {() => void} onShare
  * @property {(what: 'trace' | 'checkpoint') => void} onExport
  * @property {() => void} onReport
+ * @property {() => void} onExplore
  * @property {() => void} onHelp
  */
 
@@ -73,6 +74,9 @@ export function tools(props) {
         <strong>Checkpoint</strong><small>.json, the newest good one</small>
       </button>
     </div>
+    <button class="button quiet" title="Every crash and every fault" @click=${props.onExplore}>
+      ${glyph('explore')}<span>Explore</span>
+    </button>
     <button class="button quiet" title="How did this run do?" @click=${props.onReport}>
       ${glyph('note')}<span>Report</span>
     </button>

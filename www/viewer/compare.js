@@ -27,7 +27,7 @@ const MOST = 600;
  * @param {() => void} onClose
  */
 export function compare([left, right], onClose) {
-  const { pairs, parting } = align(left.records, right.records);
+  const { headline, traces } = beside(left, right);
   const show = ref((element) => {
     const dialog = /** @type {HTMLDialogElement | undefined} */ (element);
     if (!dialog) return;
@@ -48,12 +48,24 @@ export function compare([left, right], onClose) {
   >
     <header>
       <h2 id="compare-title">${left.name} and ${right.name}</h2>
-      <p>${headline(pairs, parting)}</p>
+      <p>${headline}</p>
       <button class="button small quiet icon" aria-label="Close" @click=${onClose}>
         ${glyph('close')}
       </button>
     </header>
-    <div class="beside" tabindex="0" role="group" aria-label="The two traces">
+    ${traces}
+  </dialog>`;
+}
+
+/**
+ * The two traces, for whoever shows them elsewhere than in a dialog.
+ * @param {Side} left
+ * @param {Side} right
+ */
+export function beside(left, right) {
+  const { pairs, parting } = align(left.records, right.records);
+  const traces = [
+    html`<div class="beside" tabindex="0" role="group" aria-label="The two traces">
       <table>
         <thead>
           <tr>
@@ -65,16 +77,17 @@ export function compare([left, right], onClose) {
           ${rows(pairs, parting)}
         </tbody>
       </table>
-    </div>
-    ${ends(left, right)}
-  </dialog>`;
+    </div>`,
+    ends(left, right),
+  ];
+  return { headline: sentence(pairs, parting), traces };
 }
 
 /**
  * @param {Pair[]} pairs
  * @param {number} parting
  */
-function headline(pairs, parting) {
+function sentence(pairs, parting) {
   if (parting < 0) return `The same, record by record: ${plural(pairs.length, 'record')}.`;
   const differing = pairs.filter(([, , same]) => !same).length;
   return `The same for ${plural(parting, 'record')}, then they part. ${plural(differing, 'row')} differ${differing === 1 ? 's' : ''}.`;

@@ -83,6 +83,11 @@ export function createViewer(reader, draw) {
 
     edit: () => over(reader, () => import('../editor/index.js')),
     report,
+    explore: (/** @type {import('../explorer/index.js').OpenOptions} */ options = {}) =>
+      over(reader, async () => {
+        const { open } = await import('../explorer/index.js');
+        return { open: (reader) => open(reader, options) };
+      }),
 
     /** After each drawing. */
     settle() {

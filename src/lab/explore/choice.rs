@@ -235,7 +235,7 @@ pub fn choose(session: &mut Session, store: &mut dyn Store, choice: Choice) -> R
 }
 
 /// What the scenario's person says, with the note that the scenario has for this answer.
-fn decision(scenario: &Scenario, approved: bool) -> Decision {
+pub fn decision(scenario: &Scenario, approved: bool) -> Decision {
     let person = scenario.person.as_ref();
     let id = person.map_or("somebody", |person| person.id.as_str());
     let same = person.and_then(|person| person.answers.iter().find(|answer| answer.approved == approved));

@@ -8,6 +8,7 @@ use crate::lab::invariants::{INVARIANTS, Kind};
 use crate::lab::mechanisms::{Mechanism, Mechanisms};
 use crate::lab::scenario::When;
 use crate::lab::session::{SessionError, Setup};
+use crate::lab::spots::effect_label;
 use crate::log::store::MemoryStore;
 
 /// A matrix that is being filled, a column after the other.
@@ -31,6 +32,12 @@ pub struct CrashPoint {
     pub earlier: u32,
     /// For people.
     pub label: String,
+    /// The step of the run.
+    pub step: u32,
+    /// The effect in a few words; what comes before and after it has the same.
+    pub effect: String,
+    /// Before or after the effect.
+    pub when: When,
 }
 
 /// One set of mechanisms.
@@ -167,8 +174,12 @@ fn plain_run(search: &Explorer<MemoryStore>) -> Vec<(CrashPoint, Vec<Choice>)> {
         let place = place_of(&effect.kind, when);
         // A question that is asked and one that is decided are both behind the asking.
         let earlier = points.iter().filter(|(point, _)| point.place == place).count() as u32;
-        let label = instant(&node.session);
-        points.push((CrashPoint { place, earlier, label }, story.choices[..step].to_vec()));
+        let step_of_run = match &effect.kind {
+            EffectKind::Append(record) => record.step,
+            _ => node.session.log().last().map_or(0, |record| record.step),
+        };
+        let (label, effect) = (instant(&node.session), effect_label(&effect.kind));
+        points.push((CrashPoint { place, earlier, label, step: step_of_run, effect, when }, story.choices[..step].to_vec()));
     }
     points
 }

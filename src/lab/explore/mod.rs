@@ -64,12 +64,18 @@ struct Tally {
     first_broken: Vec<Option<u32>>,
     /// The first end of a run at which it holds.
     first_held: Vec<Option<u32>>,
+    /// In how many states it is broken.
+    broken: Vec<usize>,
+    /// At how many ends of runs it holds, of those that are about the end.
+    held: Vec<usize>,
     ends: usize,
 }
 
 impl Default for Tally {
     fn default() -> Tally {
-        Tally { first_broken: vec![None; INVARIANTS.len()], first_held: vec![None; INVARIANTS.len()], ends: 0 }
+        let none = vec![None; INVARIANTS.len()];
+        let zero = vec![0; INVARIANTS.len()];
+        Tally { first_broken: none.clone(), first_held: none, broken: zero.clone(), held: zero, ends: 0 }
     }
 }
 
@@ -242,11 +248,13 @@ impl Tally {
     fn note(&mut self, state: u32, broken: u32, held: u32) {
         for place in 0..INVARIANTS.len() {
             let bit = 1 << place;
-            if broken & bit != 0 && self.first_broken[place].is_none() {
-                self.first_broken[place] = Some(state);
+            if broken & bit != 0 {
+                self.first_broken[place].get_or_insert(state);
+                self.broken[place] += 1;
             }
-            if held & bit != 0 && self.first_held[place].is_none() {
-                self.first_held[place] = Some(state);
+            if held & bit != 0 {
+                self.first_held[place].get_or_insert(state);
+                self.held[place] += 1;
             }
         }
     }
@@ -280,6 +288,11 @@ impl<S: SearchStore> Explorer<S> {
         }
     }
 
+    /// How much it tries.
+    pub fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
     /// What was seen.
     pub fn graph(&self) -> &Graph {
         &self.graph
@@ -293,6 +306,16 @@ impl<S: SearchStore> Explorer<S> {
     /// Ends of runs that were seen.
     pub fn ends(&self) -> usize {
         self.tally.ends
+    }
+
+    /// In how many of the states that were seen an invariant is broken.
+    pub fn broken_states(&self, place: usize) -> usize {
+        self.tally.broken[place]
+    }
+
+    /// At how many ends an invariant holds that is judged there.
+    pub fn held_ends(&self, place: usize) -> usize {
+        self.tally.held[place]
     }
 
     /// True if it was all done again, as a counter mattered.

@@ -58,5 +58,5 @@ fn a_cell_opens_its_run_beside_its_twin() {
     assert_eq!(step(&run["run"], broken_at - 1)["holds"], true);
     assert_ne!(step(&run["run"], parts_at)["choice"], step(&run["twin"], parts_at)["choice"]);
     assert_eq!(step(&run["run"], parts_at)["at"], step(&run["twin"], parts_at)["at"]);
-    assert!(run["run"]["replay"].is_string() && run["run"]["log"].is_string());
+    assert!(run["run"]["replay"].is_string() && run["run"]["records"].is_array() && run["run"]["deeds"].is_string());
 }

@@ -1,0 +1,355 @@
+// The fault explorer in the page: matrix, search, the runs that they open, and replay files.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { dist } from '../../scripts/lib/paths.mjs';
+import { drive } from './lab.js';
+import { openPage } from './support.js';
+
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const tests = new URL('../', import.meta.url);
+const golden = (name) => readFile(new URL(`golden/${name}`, tests), 'utf8');
+
+/** Opens the explorer over a scenario. */
+async function openExplorer({ scenario = 'double-charge', off = '', ...options } = {}) {
+  const hash = `#v=1&scenario=${scenario}&seed=7${off && `&off=${off}`}`;
+  const opened = await openPage({ path: `?speed=max${hash}`, ...options });
+  await opened.page.getByRole('button', { name: 'Explore', exact: true }).click();
+  const all = { ...opened, ...parts(opened.page) };
+  await all.dialog.waitFor();
+  return all;
+}
+
+function parts(page) {
+  const dialog = page.getByRole('dialog', { name: 'Explore' });
+  const button = (name) => dialog.getByRole('button', { name, exact: true });
+  return {
+    dialog,
+    button,
+    state: dialog.locator('.progress dd').first(),
+    row: (name) => dialog.getByRole('row').filter({ has: page.getByText(name, { exact: true }) }),
+    async fill() {
+      await button('Fill the matrix').click();
+      await dialog.locator('.progress').getByText('complete', { exact: true }).waitFor();
+    },
+    async search(bounds = {}) {
+      await button('Every run').click();
+      for (const [label, value] of Object.entries(bounds))
+        await dialog.getByLabel(label).selectOption(String(value));
+      await button('Search').click();
+    },
+    done: () =>
+      dialog
+        .locator('.progress')
+        .getByText(/^(complete|stopped at .*)$/)
+        .waitFor({ timeout: 90_000 }),
+    figure: (name) =>
+      dialog
+        .locator('.progress dl > div')
+        .filter({ has: page.getByText(name, { exact: true }) })
+        .locator('dd')
+        .innerText(),
+  };
+}
+
+test('the matrix is filled with the numbers that are written down', async () => {
+  const { dialog, fill } = await openExplorer();
+  await dialog.getByText('One crash at every instant of this run').waitFor();
+  await fill();
+  const counts = await dialog
+    .locator('.matrix tbody tr')
+    .evaluateAll((rows) =>
+      rows.map((row) =>
+        ['fine', 'broken', 'not_reached'].map(
+          (verdict) => row.querySelectorAll(`.${verdict}`).length,
+        ),
+      ),
+    );
+  const expected = [
+    ...(await golden('matrix.txt')).matchAll(/: (\d+) fine, (\d+) broken .*, (\d+) not/g),
+  ];
+  assert.deepEqual(
+    counts,
+    expected.map(([, ...numbers]) => numbers.map(Number)),
+  );
+  const shown = await dialog
+    .locator('.matrix td')
+    .evaluateAll((cells) => [
+      ...new Set(cells.map((cell) => `${cell.className} ${cell.textContent.trim()}`)),
+    ]);
+  assert.deepEqual(shown.sort(), ['broken ✕', 'fine ✓', 'not_reached ·']);
+  const [crashPoints] = counts[0];
+  assert.equal(await dialog.locator('.matrix .instants th').count(), crashPoints);
+  assert.match(
+    await dialog.locator('.broke').innerText(),
+    /Without “Durable approvals”: 5 crash points/,
+  );
+});
+
+test('a red cell opens its run beside its twin, and both become runs of the playground', async () => {
+  const { page, dialog, fill, row, button } = await openExplorer();
+  await fill();
+  await row('Durable approvals').locator('.broken').first().click();
+  const story = dialog.getByRole('article', {
+    name: 'Broken: Nobody is asked twice about one action',
+  });
+  await story.getByText(/The same for \d+ records, then they part/).waitFor();
+  assert.match(
+    await story.locator('.found').innerText(),
+    /^A crash .+, without “Durable approvals”\. After \d+ steps: .+ The runs part at step \d+/,
+  );
+  const parting = story.locator('.parting');
+  assert.match(await parting.innerText(), /crash/);
+  assert.equal(await story.locator('.beside thead th').count(), 2);
+
+  await button('Step by step').click();
+  const steps = story.locator('.steps tbody tr');
+  await steps
+    .filter({ hasText: 'the agent dies' })
+    .filter({ hasText: 'The twin parts here' })
+    .waitFor();
+  await steps.filter({ hasText: 'Broken here.' }).waitFor();
+  await steps.filter({ hasText: 'From here on every future ends broken.' }).waitFor();
+  assert.match(
+    await story.locator('.futures figcaption').innerText(),
+    /^At the start \d+ of \d+ futures end with this broken .+ The point of no return is step \d+/,
+  );
+
+  await button('Open in the playground').click();
+  await dialog.waitFor({ state: 'hidden' });
+  const lab = drive(page);
+  await lab.stands('done');
+  assert.deepEqual(
+    (await lab.brokenInvariants()).map((text) => text.trim()),
+    ['Nobody is asked twice about one action: broken'],
+  );
+  await page
+    .getByRole('navigation', { name: 'Runs beside each other' })
+    .getByText('Explored run')
+    .waitFor();
+  await page.getByRole('button', { name: 'Compare' }).click();
+  await page
+    .getByRole('dialog', { name: 'Twin and Explored run' })
+    .getByText(/then they part/)
+    .waitFor();
+});
+
+test('a row that is all fine leads to where something breaks', async () => {
+  const { dialog, fill, row } = await openExplorer();
+  await fill();
+  assert.match(await row('Idempotent billing').locator('small').innerText(), /all fine/);
+  await row('Idempotent billing').getByRole('button', { name: 'see where not' }).click();
+  await dialog.locator('.progress').getByText('complete', { exact: true }).waitFor();
+  assert.equal(await dialog.getByLabel('Scenario to explore').inputValue(), 'refund-timeout');
+  assert.match(await row('Idempotent billing').locator('small').innerText(), /^\d+ broken$/);
+});
+
+test('a cancel ends the search within a tenth of a second, and a limit is said', async () => {
+  const { page, dialog, search, figure, done } = await openExplorer();
+  await search({ 'Crashes, up to': 3, 'Faults, up to': 2 });
+  await page.waitForFunction(() => {
+    const states = document.querySelectorAll('.explorer .progress dd')[1]?.textContent ?? '';
+    return Number(states.replace(',', '')) > 3000;
+  });
+  const ms = await dialog.evaluate(async (dialog) => {
+    const press = performance.now();
+    dialog.querySelector('.start').click();
+    while (dialog.querySelector('.progress dd').textContent !== 'cancelled')
+      await new Promise((resolve) => setTimeout(resolve));
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+    return performance.now() - press;
+  });
+  assert.ok(ms < 100, `${ms} ms`);
+  const states = await figure('States');
+  await dialog.getByText(/^Cancelled\. .+ No invariant is broken\.$/).waitFor();
+  await page.waitForTimeout(300);
+  assert.equal(await figure('States'), states, 'nothing goes on');
+
+  await search({ 'Stop at states': 100000 });
+  await done();
+  assert.equal(
+    await dialog.locator('.progress dd').first().innerText(),
+    'stopped at 100,000 states',
+  );
+  await dialog.getByText(/Stopped at 100,000 states/).waitFor();
+  await dialog
+    .getByText(/holds in all 100,\d+ states so far/)
+    .first()
+    .waitFor();
+});
+
+test('a search counts what is written down', async () => {
+  const lines = [
+    ...(await golden('states.txt')).matchAll(
+      /^([\w-]+), 2 crashes, 1 faults, 1 decisions: (\d+) states/gm,
+    ),
+  ];
+  for (const scenario of ['crash-backoff', 'double-charge']) {
+    const { dialog, search, done, figure } = await openExplorer({ scenario });
+    await search({ 'Crashes, up to': 2, 'Faults, up to': 1 });
+    await done();
+    const [, , states] = lines.find(([, id]) => id === scenario);
+    assert.equal((await figure('States')).replaceAll(',', ''), states);
+    assert.equal(await dialog.locator('.verdicts tr.broken').count(), 0);
+  }
+});
+
+test('a run that is saved replays to the same log, here and as a test', async () => {
+  const { page, dialog, search, done, button } = await openExplorer({
+    scenario: 'refund-timeout',
+    off: 'idempotency',
+  });
+  await search({ 'Crashes, up to': 1, 'Faults, up to': 0 });
+  await done();
+  const verdict = dialog.getByRole('row').filter({ hasText: 'A charge is refunded at most once' });
+  assert.match(await verdict.innerText(), /broken in \d+ of [\d,]+ states/);
+  await verdict.getByRole('button').click();
+  await dialog.getByRole('article').waitFor();
+  const [saved] = await Promise.all([
+    page.waitForEvent('download'),
+    button('Save as a replay file').click(),
+  ]);
+  assert.equal(saved.suggestedFilename(), 'refund-timeout-without-idempotency.json');
+  const text = await readFile(await saved.path(), 'utf8');
+  // The file that `cargo test` replays.
+  assert.equal(text, await readFile(new URL('replays/without-idempotency.json', tests), 'utf8'));
+  await dialog.getByText(/put the file into tests\/replays\//).waitFor();
+
+  const open = (name, contents) =>
+    dialog.locator('input[type=file]').setInputFiles({
+      name,
+      mimeType: 'application/json',
+      buffer: Buffer.from(contents),
+    });
+  await open('mine.json', text);
+  await dialog.getByText(/The same log, byte for byte:\s+16 records,\s+[\d,]+ bytes/).waitFor();
+  await open('cut.json', text.slice(0, 80));
+  await dialog.getByText(/It does not replay:\s+this is not a replay file/).waitFor();
+  const moved = JSON.parse(text);
+  moved.choices[1].at = 'call_model/before';
+  await open('moved.json', JSON.stringify(moved));
+  await dialog
+    .getByText(
+      /at step 40 the recorded run stood at `call_model\/before`, and this one stands at `call_tool issue_refund\/after`/,
+    )
+    .waitFor();
+  await page.keyboard.press('Escape');
+  await dialog.locator('.verdicts').waitFor();
+});
+
+test('the keyboard alone is enough', async () => {
+  const { page } = await openPage({ path: '?speed=max#v=1&scenario=double-charge&seed=7' });
+  const { dialog } = parts(page);
+  const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim());
+  const tabTo = async (wanted) => {
+    for (let presses = 0; presses < 80; presses++) {
+      if (wanted.test(await focused())) return;
+      await page.keyboard.press('Tab');
+    }
+    assert.fail(`Tab never came to ${wanted}.`);
+  };
+  await tabTo(/^Explore$/);
+  await page.keyboard.press('Enter');
+  await dialog.waitFor();
+  await tabTo(/^Fill the matrix$/);
+  await page.keyboard.press('Enter');
+  await dialog.locator('.progress').getByText('complete', { exact: true }).waitFor();
+  assert.equal(await focused(), 'Fill the matrix');
+  await tabTo(/^[✓✕]$/);
+  await page.keyboard.press('Control+Home');
+  const at = () =>
+    page.evaluate(() => [
+      document.activeElement.cellIndex,
+      document.activeElement.parentElement.sectionRowIndex,
+    ]);
+  assert.deepEqual(await at(), [1, 0]);
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowDown');
+  assert.deepEqual(await at(), [2, 1]);
+  assert.equal(await page.locator('.matrix td[tabindex="0"]').count(), 1);
+  await page.keyboard.press('Control+End');
+  const [last] = await at();
+  assert.equal(last, await page.locator('.matrix .instants th').count());
+  await page.keyboard.press('Home');
+  for (let row = 0; row < 14; row++) await page.keyboard.press('ArrowUp');
+  assert.deepEqual(await at(), [1, 1]);
+  assert.match(
+    await dialog.locator('.readout').innerText(),
+    /without “Retries in the loop”: broken/,
+  );
+  await page.keyboard.press('Enter');
+  await dialog.getByRole('article').waitFor();
+  await tabTo(/^Step by step$/);
+  await page.keyboard.press('Enter');
+  await dialog.locator('.steps tbody tr').first().waitFor();
+  await page.keyboard.press('Escape');
+  await dialog.locator('.matrix').waitFor();
+  assert.deepEqual(await at(), [1, 1], 'back on the cell');
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'hidden' });
+  assert.equal(await focused(), 'Explore');
+});
+
+test('the file that stands alone explores too, and an address opens the explorer', async () => {
+  const url = pathToFileURL(join(dist, 'crashlab.html')).href;
+  const { page } = await openPage({ url, path: '?explore#v=1&scenario=double-charge&seed=7' });
+  const { dialog, fill } = parts(page);
+  await fill();
+  assert.equal(await dialog.locator('.matrix .broken').count(), 473);
+});
+
+for (const colorScheme of ['light', 'dark']) {
+  for (const width of [390, 1440]) {
+    test(`the explorer can be read by everybody, ${colorScheme}, ${width} px`, async () => {
+      const { page, dialog, fill, row, button, search, done } = await openExplorer({
+        colorScheme,
+        viewport: { width, height: 900 },
+      });
+      await page.evaluate(axe);
+      const look = async (state) => {
+        const found = await page.evaluate(async () => {
+          const { violations } = await globalThis.axe.run('dialog', {
+            resultTypes: ['violations'],
+          });
+          return violations.map(
+            ({ id, nodes }) =>
+              `${id}: ${nodes
+                .slice(0, 5)
+                .map(({ target }) => target)
+                .join(', ')}`,
+          );
+        });
+        assert.deepEqual(found, [], state);
+        const over = await page.evaluate(() =>
+          [...document.querySelectorAll('dialog :is(button, select, p, svg)')]
+            .filter((part) => part.checkVisibility() && !part.closest('.scroll, .beside'))
+            .filter((part) => part.getBoundingClientRect().right > innerWidth)
+            .map((part) => part.outerHTML.slice(0, 80)),
+        );
+        assert.deepEqual(over, [], state);
+      };
+      await look('nothing yet');
+      await fill();
+      await look('the matrix');
+      await row('Durable approvals').locator('.broken').first().click();
+      await dialog.getByRole('article').waitFor();
+      await look('two traces');
+      await button('Step by step').click();
+      await look('step by step');
+      await button('← Back').click();
+      await search({ 'Crashes, up to': 1 });
+      await done();
+      await look('verdicts');
+      await dialog.locator('input[type=file]').setInputFiles({
+        name: 'mine.json',
+        mimeType: 'application/json',
+        buffer: Buffer.from('{}'),
+      });
+      await dialog.getByText('It does not replay').waitFor();
+      await look('a bad file');
+    });
+  }
+}

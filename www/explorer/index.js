@@ -1,0 +1,551 @@
+/**
+ * The fault explorer: every crash and every fault within bounds, beside the page. It is loaded when it is opened, and computes
+ * nothing itself: a worker searches, this says how far it is and shows what was found.
+ */
+import { html, nothing, render } from 'lit/html.js';
+import { download, readText } from '../editor/files.js';
+import { glyph } from '../ui/glyph.js';
+import { bounds } from './choices.js';
+import { broke, focusCell, matrix, rove } from './matrix.js';
+import { Progress } from './progress.js';
+import { replayed } from './replay.js';
+import { run } from './run.js';
+import { Searcher } from './searcher.js';
+import { verdicts } from './verdicts.js';
+import '../ui/shared.js';
+import 'sheet:../ui/window.css';
+import 'sheet:../viewer/compare.css';
+import 'sheet:./explorer.css';
+import 'sheet:./matrix.css';
+import 'sheet:./run.css';
+
+/**
+ * @typedef {import('./searcher.js').SearchOptions} SearchOptions
+ * @typedef {import('./searcher.js').SearchRun} SearchRun
+ * @typedef {import('./choices.js').Choices} Choices
+ * @typedef {'matrix' | 'search'} View
+ * @typedef {object} OpenOptions  How the explorer is opened: what is chosen in it at first.
+ * @property {View} [view]
+ * @property {string} [scenario]  By id; the page's own if there is none.
+ * @property {number} [crashes]
+ * @property {number} [faults]
+ * @property {number} [decisions]
+ * @property {string[]} [off]
+ * @property {boolean} [start]  Without waiting for the button.
+ * @typedef {object} Found  What a search has said, and what it was asked.
+ * @property {SearchOptions} options
+ * @property {Progress} progress
+ * @property {import('./searcher.js').MatrixView | null} matrix
+ * @property {import('./searcher.js').SearchVerdict[] | null} verdicts
+ * @typedef {object} Story  A run that is read.
+ * @property {SearchRun} run
+ * @property {string} from
+ * @property {SearchOptions} options
+ * @property {import('./run.js').Side} side
+ * @property {boolean} partial
+ * @property {() => void} back
+ */
+
+/** It keeps its module between two visits. */
+const searcher = new Searcher();
+
+/** What was chosen last, while the page is open. @type {Choices & { view: View } | null} */
+let last = null;
+
+/**
+ * Opens the explorer over the page.
+ * @param {import('../reader.js').Reader} reader
+ * @param {OpenOptions} [options]
+ */
+export function open(reader, options = {}) {
+  if (document.querySelector('dialog[open]')) return;
+  const dialog = document.createElement('dialog');
+  dialog.className = 'window explorer';
+  dialog.setAttribute('aria-labelledby', 'explorer-title');
+  document.body.append(dialog);
+  const explorer = new Explorer(reader, dialog, options);
+  dialog.addEventListener('close', () => {
+    explorer.cancel();
+    dialog.remove();
+  });
+  dialog.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape' && explorer.back()) event.preventDefault();
+  });
+  dialog.addEventListener('dragover', (event) => event.preventDefault());
+  dialog.addEventListener('drop', (event) => {
+    event.preventDefault();
+    void explorer.take(event.dataTransfer?.files[0]);
+  });
+  explorer.draw();
+  dialog.showModal();
+  void searcher.warm().catch(() => {});
+  if (options.start) void explorer.start();
+}
+
+class Explorer {
+  /** @type {Choices & { view: View }} */
+  #choices;
+  /** @type {{ matrix: Found | null, search: Found | null }} */
+  #found = { matrix: null, search: null };
+  /** @type {Story | null} */
+  #story = null;
+  /** @type {import('./replay.js').Replayed | null} */
+  #replayed = null;
+  #complaint = '';
+  /** The one sentence that is read out. */
+  #said = '';
+  #reader;
+  #dialog;
+
+  /**
+   * @param {import('../reader.js').Reader} reader
+   * @param {HTMLDialogElement} dialog
+   * @param {OpenOptions} options
+   */
+  constructor(reader, dialog, options) {
+    this.#reader = reader;
+    this.#dialog = dialog;
+    const { start: _, off, ...wanted } = options;
+    this.#choices = {
+      ...(last ?? { view: 'matrix', crashes: 2, faults: 0, decisions: 1, states: 500_000 }),
+      scenario: reader.about?.id ?? '',
+      off: new Set(off ?? reader.off),
+      ...wanted,
+    };
+  }
+
+  // --- What is asked -----------------------------------------------------------------------------------------------------------
+
+  /** @param {Partial<Choices & { view: View }>} change */
+  #choose(change) {
+    this.cancel();
+    Object.assign(this.#choices, change);
+    last = { ...this.#choices };
+    this.#complaint = '';
+    this.#story = null;
+    this.#replayed = null;
+    // What was found was an answer to another question.
+    if (!('view' in change)) this.#found = { matrix: null, search: null };
+    this.draw();
+  }
+
+  /** @returns {Promise<SearchOptions>} */
+  async #options() {
+    const { view, scenario, crashes, faults, decisions, states, off } = this.#choices;
+    const { about, engine } = this.#reader;
+    const json = about?.id === scenario ? about.json : (await engine.scenario(scenario)).json;
+    const common = { scenario: json, seed: '1', decisions };
+    if (view === 'matrix') return { ...common, faults: Math.min(faults, 1) };
+    const mechanisms = Object.fromEntries(engine.mechanisms.map(({ id }) => [id, !off.has(id)]));
+    return { ...common, mechanisms, crashes, faults, states };
+  }
+
+  // --- Searching ---------------------------------------------------------------------------------------------------------------
+
+  async start() {
+    const { view } = this.#choices;
+    const progress = new Progress(performance.now());
+    this.#complaint = '';
+    this.#story = null;
+    this.#replayed = null;
+    /** @type {Found | null} */
+    let found = null;
+    try {
+      const options = await this.#options();
+      found = { options, progress, matrix: null, verdicts: null };
+      this.#found[view] = found;
+      const here = found;
+      this.#tell(view === 'matrix' ? 'The matrix is being filled.' : 'The search has begun.');
+      if (view === 'matrix')
+        await searcher.matrix(options, (news) => {
+          here.matrix = news.view ?? here.matrix;
+          if (news.column && here.matrix) here.matrix.columns[news.place] = news.column;
+          progress.hear(news.progress);
+          this.#hear(here);
+        });
+      else
+        await searcher.search(options, (news) => {
+          here.verdicts = news.verdicts;
+          progress.hear(news.progress);
+          this.#hear(here);
+        });
+      progress.end('done');
+      this.#tell(this.#summary(found));
+      if (view === 'matrix') this.#dialog.dispatchEvent(new CustomEvent('crashlab:searched'));
+    } catch (error) {
+      const { name, message } = /** @type {Error} */ (error);
+      if (name === 'AbortError') return;
+      progress.end('failed');
+      // What it kept may be broken.
+      searcher.cancel();
+      this.#complaint = message;
+      this.draw();
+    }
+  }
+
+  /** Every three seconds the figures are read out. @param {Found} found */
+  #hear(found) {
+    if (found.progress.isTimeToTell()) this.#said = found.progress.sentence();
+    this.draw();
+  }
+
+  /** Ends what is being searched, at once. */
+  cancel() {
+    const found = this.#found[this.#choices.view];
+    if (found?.progress.state !== 'running') return;
+    searcher.cancel();
+    found.progress.end('cancelled');
+    this.#tell(`Cancelled. ${this.#summary(found)}`);
+    // The next search need not wait for the module either.
+    setTimeout(() => void searcher.warm().catch(() => {}));
+  }
+
+  /** @param {Found} found */
+  #summary({ progress, matrix, verdicts, options }) {
+    const said = progress.sentence();
+    if (matrix) {
+      const cells = matrix.columns.flatMap(({ cells }) => cells ?? []);
+      const broken = cells.filter(({ verdict }) => verdict === 'broken').length;
+      return `${said} ${broken} of ${cells.length} cells are broken.`;
+    }
+    if (!verdicts) return said;
+    const broken = verdicts.filter(({ verdict }) => verdict === 'broken');
+    const limit = progress.hitLimit ? ` Stopped at ${progress.limit(options.states)}.` : '';
+    return `${said}${limit} ${broken.length === 0 ? 'No invariant is broken.' : `Broken: ${broken.map(({ name }) => name).join('; ')}.`}`;
+  }
+
+  // --- Reading a run -----------------------------------------------------------------------------------------------------------
+
+  /** @param {number} point @param {number} line */
+  async #openCell(point, line) {
+    const found = this.#found.matrix;
+    if (!found?.matrix) return;
+    const { label } = found.matrix.rows[point];
+    const { off, name } = found.matrix.columns[line];
+    const from = `A crash ${label}, ${off === null ? 'all mechanisms on' : `without “${name}”`}.`;
+    await this.#read(
+      () => searcher.cell(found.options, point, line),
+      { from, options: withOff(found.options, off), side: 'traces', partial: false },
+      () => focusCell(this.#dialog.querySelector('.matrix'), point, line),
+    );
+  }
+
+  /** @param {string} invariant */
+  async #openInvariant(invariant) {
+    const found = this.#found.search;
+    if (!found) return;
+    const partial = found.progress.state !== 'done' || found.progress.hitLimit;
+    await this.#read(
+      () => searcher.run(found.options, invariant),
+      {
+        from: 'The shortest run that the search has found.',
+        options: found.options,
+        side: 'steps',
+        partial,
+      },
+      () => {
+        const place = found.verdicts?.findIndex(({ id }) => id === invariant) ?? -1;
+        const row = this.#dialog.querySelectorAll('.verdicts tbody tr')[place];
+        /** @type {HTMLElement | null | undefined} */ (row?.querySelector('button'))?.focus();
+      },
+    );
+  }
+
+  /**
+   * @param {() => Promise<SearchRun | null>} ask
+   * @param {Omit<Story, 'run' | 'back'>} about
+   * @param {() => void} back
+   */
+  async #read(ask, about, back) {
+    this.#tell('Fetching the run…');
+    try {
+      const found = await ask();
+      if (!found?.run) return this.#tell('There is no such run.');
+      this.#story = { ...about, run: found, back };
+      this.#tell('');
+      this.#focus('#run-title');
+      this.#dialog.querySelector('.parting')?.scrollIntoView({ block: 'center' });
+    } catch (error) {
+      const { name, message } = /** @type {Error} */ (error);
+      if (name !== 'AbortError') this.#complaint = message;
+      this.draw();
+    }
+  }
+
+  /** Back from a run to where it was found. @returns {boolean} Whether there was something to go back from. */
+  back() {
+    const { back } = this.#story ?? this.#replayed ?? {};
+    if (!back) return false;
+    this.#story = null;
+    this.#replayed = null;
+    this.#tell('');
+    back();
+    return true;
+  }
+
+  #save() {
+    const { run, options } = /** @type {Story} */ (this.#story);
+    if (!run.run.replay) return;
+    const off = Object.entries(options.mechanisms ?? {}).flatMap(([id, on]) => (on ? [] : [id]));
+    const replay = pretty(run.run.replay);
+    const { scenario } = JSON.parse(replay);
+    download(`${[scenario, ...off.map((id) => `without-${id}`)].join('-')}.json`, replay);
+    this.#tell(
+      'Saved. Turn it into a test: put the file into tests/replays/, and cargo test replays it and compares every byte of the log.',
+    );
+  }
+
+  /** The run becomes one of the playground, with its twin beside it; or its trace is read where that cannot be. */
+  #play() {
+    const { run, options } = /** @type {Story} */ (this.#story);
+    const reader = this.#reader;
+    const { engine } = reader;
+    this.#dialog.close();
+    if (!run.run.deeds) {
+      const text = run.run.records.map(({ line }) => `${line}\n`).join('');
+      return void reader.showTrace('The run that the explorer found', text);
+    }
+    const mechanisms = options.mechanisms ?? {};
+    const about = engine.read(options.scenario);
+    const off = Object.keys(mechanisms).filter((id) => !mechanisms[id]);
+    const told = reader.attempt(() => {
+      const setup = { scenario: options.scenario, mechanisms, seed: '1' };
+      const beside = run.twin_has_all_mechanisms ? { ...setup, mechanisms: {} } : setup;
+      if (run.twin?.deeds) engine.retell(beside, JSON.parse(run.twin.deeds), 'Twin');
+      engine.retell(setup, JSON.parse(/** @type {string} */ (run.run.deeds)), 'Explored run');
+    });
+    if (!told) return;
+    Object.assign(reader, { about, off: new Set(off), foreign: null });
+    reader.arrive();
+  }
+
+  // --- Replay files ------------------------------------------------------------------------------------------------------------
+
+  /** @param {File | undefined} file */
+  async take(file) {
+    if (!file) return;
+    this.cancel();
+    this.#story = null;
+    this.#complaint = '';
+    const back = () => this.#focus('.file input');
+    this.#replayed = { name: file.name, back, log: null, misfit: null, told: null };
+    this.#tell(`Replaying ${file.name}…`);
+    this.#focus('#replayed-title');
+    const here = this.#replayed;
+    try {
+      const text = await readText(file);
+      const id = await searcher.scenarioOf(text);
+      const { engine, about } = this.#reader;
+      const scenario =
+        about?.id === id
+          ? about.json
+          : await engine.scenario(id).then(
+              ({ json }) => json,
+              () => undefined,
+            );
+      here.log = await searcher.replay(text, scenario);
+      here.told = JSON.parse(text);
+    } catch (error) {
+      here.misfit = /** @type {Error} */ (error).message;
+    }
+    if (this.#replayed === here) this.#tell('');
+  }
+
+  /** @param {string} part */
+  #focus(part) {
+    /** @type {HTMLElement | null} */ (this.#dialog.querySelector(part))?.focus();
+  }
+
+  // --- What is seen ------------------------------------------------------------------------------------------------------------
+
+  /** @param {string} said */
+  #tell(said) {
+    this.#said = said;
+    this.draw();
+  }
+
+  draw() {
+    render([this.#head(), this.#body()], this.#dialog);
+    rove(this.#dialog);
+  }
+
+  #head() {
+    const { scenario } = this.#choices;
+    const { about, engine } = this.#reader;
+    const shown =
+      engine.scenarios.some(({ id }) => id === about?.id) || !about
+        ? engine.scenarios
+        : [{ id: about.id, title: about.title }, ...engine.scenarios];
+    return html`<header>
+      <h2 id="explorer-title">Explore</h2>
+      <label class="which">
+        <span class="visually-hidden">Scenario to explore</span>
+        <select
+          @change=${(/** @type {Event} */ event) =>
+            this.#choose({
+              scenario: /** @type {HTMLSelectElement} */ (event.currentTarget).value,
+            })}
+        >
+          ${shown.map(
+            ({ id, title }) =>
+              html`<option value=${id} .selected=${id === scenario}>${title}</option>`,
+          )}
+        </select>
+      </label>
+      <label class="button small quiet file">
+        Replay a file…<input
+          type="file"
+          accept=".json,application/json"
+          @change=${(/** @type {Event} */ event) => {
+            const input = /** @type {HTMLInputElement} */ (event.currentTarget);
+            void this.take(input.files?.[0]);
+            input.value = '';
+          }}
+        />
+      </label>
+      <button
+        class="button small quiet icon"
+        aria-label="Close"
+        @click=${() => this.#dialog.close()}
+      >
+        ${glyph('close')}
+      </button>
+    </header>`;
+  }
+
+  #body() {
+    if (this.#story)
+      return run({
+        ...this.#story,
+        said: this.#said,
+        onSide: (side) => {
+          Object.assign(/** @type {Story} */ (this.#story), { side });
+          this.draw();
+        },
+        onBack: () => this.back(),
+        onSave: () => this.#save(),
+        onPlay: () => this.#play(),
+      });
+    if (this.#replayed)
+      return replayed(this.#replayed, {
+        onBack: () => this.back(),
+        onRead: (name, log) => {
+          this.#dialog.close();
+          void this.#reader.showTrace(name, log);
+        },
+      });
+    const { view } = this.#choices;
+    const found = this.#found[view];
+    return html`<div class="ask">
+        <div class="choice" role="group" aria-label="What to explore">
+          <button
+            aria-pressed=${view === 'matrix'}
+            @click=${() => this.#choose({ view: 'matrix' })}
+          >
+            Crash matrix
+          </button>
+          <button
+            aria-pressed=${view === 'search'}
+            @click=${() => this.#choose({ view: 'search' })}
+          >
+            Every run
+          </button>
+        </div>
+        ${bounds(this.#choices, {
+          isMatrix: view === 'matrix',
+          mechanisms: this.#reader.engine.mechanisms,
+          onChange: (change) => this.#choose(change),
+        })}
+        ${this.#button(found)}
+      </div>
+      <div class="progress">${found ? found.progress.figures(found.options.states) : nothing}</div>
+      <p class="said" role="status">${this.#said}</p>
+      ${this.#complaint ? html`<p class="complaint" role="alert">${this.#complaint}</p>` : nothing}
+      <div class="result">${found ? this.#result(found) : this.#empty()}</div>`;
+  }
+
+  /** One button that stays where it is, so that the focus does, too. @param {Found | null} found */
+  #button(found) {
+    const isRunning = found?.progress.state === 'running';
+    const isMatrix = this.#choices.view === 'matrix';
+    const word = isMatrix ? 'Fill the matrix' : 'Search';
+    return html`<button
+      class="button primary start"
+      @click=${() => (isRunning ? this.cancel() : void this.start())}
+    >
+      ${glyph(isRunning ? 'stop' : 'run')}${isRunning ? 'Cancel' : word}
+    </button>`;
+  }
+
+  #empty() {
+    return this.#choices.view === 'matrix'
+      ? html`<p class="empty">
+          One crash at every instant of this run, with all mechanisms on and with each of them taken
+          away alone. Press <strong>Fill the matrix</strong>, then open a cell: it shows the run
+          beside one that stays fine.
+        </p>`
+      : html`<p class="empty">
+          Every run of this scenario in which no more goes wrong than you allow: crashes, faults,
+          and decisions of another kind. Press <strong>Search</strong>, then read the shortest run
+          that breaks something.
+        </p>`;
+  }
+
+  /** @param {Found} found */
+  #result({ matrix: view, verdicts: list, progress }) {
+    if (view) {
+      const props = this.#matrixProps(view);
+      return [
+        html`<h3 id="matrix-title" class="visually-hidden">Crash points and mechanisms</h3>
+          <p id="matrix-keys" class="visually-hidden">
+            Arrow keys move from cell to cell, Enter opens the run of a cell.
+          </p>`,
+        matrix(props),
+        LEGEND,
+        broke(props),
+      ];
+    }
+    if (!list || !progress.search) return nothing;
+    const isWhole = progress.state === 'done' && !progress.hitLimit;
+    return verdicts(list, progress.search, isWhole, (id) => void this.#openInvariant(id));
+  }
+
+  /** @param {import('./searcher.js').MatrixView} view */
+  #matrixProps(view) {
+    const { engine } = this.#reader;
+    return {
+      view,
+      nameOf: (/** @type {string} */ id) =>
+        engine.view?.invariants.find((one) => one.id === id)?.name ?? id,
+      elsewhere: (/** @type {string} */ off) => {
+        const id = engine.mechanisms.find((one) => one.id === off)?.scenario;
+        const other = engine.scenarios.find((one) => one.id === id);
+        return other && other.id !== this.#choices.scenario ? other : null;
+      },
+      onScenario: (/** @type {string} */ scenario) => {
+        this.#choose({ scenario });
+        void this.start();
+        this.#focus('.start');
+      },
+      onOpen: (/** @type {number} */ point, /** @type {number} */ line) =>
+        void this.#openCell(point, line),
+    };
+  }
+}
+
+const LEGEND = html`<ul class="legend">
+  <li><span class="fine">✓</span> fine</li>
+  <li><span class="broken">✕</span> broken</li>
+  <li><span class="not_reached">·</span> not applicable: this run does not come there</li>
+  <li><span class="waiting">…</span> not yet</li>
+  <li><span>b</span> before the effect</li>
+  <li><span>a</span> after it, before its answer</li>
+</ul>`;
+
+/** As the files in `tests/replays/` are written. @param {string} replay  JSON text. */
+const pretty = (replay) => `${JSON.stringify(JSON.parse(replay), null, 2)}\n`;
+
+/** @param {SearchOptions} options @param {string | null} off @returns {SearchOptions} */
+function withOff(options, off) {
+  return { ...options, mechanisms: off === null ? {} : { [off]: false } };
+}

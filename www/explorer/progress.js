@@ -1,0 +1,114 @@
+/** How far a search is, for the eye at every message and for the ear now and then. */
+import { html, nothing } from 'lit/html.js';
+import { count, plural } from '../ui/format.js';
+
+/**
+ * @typedef {import('./searcher.js').SearchProgress} SearchProgress
+ * @typedef {import('./searcher.js').MatrixProgress} MatrixProgress
+ */
+
+const TELL_EVERY_MS = 3000;
+
+export class Progress {
+  /** @type {'running' | 'done' | 'cancelled' | 'failed'} */
+  state = 'running';
+  /** @type {SearchProgress | null} */
+  search = null;
+  /** @type {MatrixProgress | null} */
+  matrix = null;
+  ms = 0;
+  #start;
+  #told;
+
+  /** @param {number} start  As `performance.now()` says it. */
+  constructor(start) {
+    this.#start = start;
+    this.#told = start;
+  }
+
+  /** @param {SearchProgress | MatrixProgress} progress */
+  hear(progress) {
+    this.ms = performance.now() - this.#start;
+    if ('of' in progress) this.matrix = progress;
+    else this.search = progress;
+  }
+
+  /** @param {Exclude<Progress['state'], 'running'>} state */
+  end(state) {
+    this.state = state;
+    this.ms = performance.now() - this.#start;
+  }
+
+  get hitLimit() {
+    return this.search?.hit_limit ?? false;
+  }
+
+  isTimeToTell() {
+    const now = performance.now();
+    if (now - this.#told < TELL_EVERY_MS) return false;
+    this.#told = now;
+    return true;
+  }
+
+  /** @param {number | undefined} states */
+  limit(states) {
+    return plural(states ?? this.search?.states ?? 0, 'state');
+  }
+
+  sentence() {
+    const { search, matrix, state } = this;
+    if (matrix) return `${matrix.columns} of ${matrix.of} rows, ${plural(matrix.states, 'state')}.`;
+    if (!search) return state === 'running' ? 'It begins.' : 'Nothing was searched.';
+    const more = state === 'running' ? `, ${count(search.waiting)} still to be continued` : '';
+    return `${plural(search.states, 'state')}${more}.`;
+  }
+
+  /** @param {number | undefined} limit */
+  figures(limit) {
+    const { search, matrix, ms, state } = this;
+    const states = search?.states ?? matrix?.states ?? 0;
+    const share = matrix
+      ? matrix.columns / matrix.of
+      : search && search.states > 0
+        ? Math.max(
+            (search.states - search.waiting) / search.states,
+            search.states / (limit ?? Infinity),
+          )
+        : 0;
+    const rate = ms > 0 ? Math.round((1000 * states) / ms) : 0;
+    return html`<progress
+        aria-label="States that have been continued"
+        max="1"
+        .value=${state === 'done' ? 1 : share}
+      ></progress>
+      <dl>
+        ${figure('State', word(this, limit))} ${figure('States', count(states))}
+        ${figure('Per second', count(rate))}
+        ${search ? [figure('To be continued', count(search.waiting)), figure('Depth', plural(search.depth, 'step'))] : nothing}
+        ${matrix ? figure('Rows', `${matrix.columns} of ${matrix.of}`) : nothing}
+        ${figure('Time', `${(ms / 1000).toFixed(2)} s`)}
+      </dl>
+      ${
+        search?.restarted
+          ? html`<p>
+              A limit was near, so it began again and tells states apart by money and time as well.
+            </p>`
+          : nothing
+      }`;
+  }
+}
+
+/** @param {string} term @param {string} value */
+const figure = (term, value) =>
+  html`<div>
+    <dt>${term}</dt>
+    <dd>${value}</dd>
+  </div>`;
+
+/** @param {Progress} progress @param {number | undefined} limit */
+function word({ state, hitLimit, search }, limit) {
+  if (state === 'running') return 'searching';
+  if (state === 'done')
+    return hitLimit ? `stopped at ${plural(limit ?? search?.states ?? 0, 'state')}` : 'complete';
+  return state;
+}

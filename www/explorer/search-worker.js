@@ -1,0 +1,135 @@
+/**
+ * The worker's side of searcher.js. It keeps the matrix and the search that it was asked for last, and says how far it is while it
+ * goes on; whoever wants it to stop ends it.
+ *
+ * @typedef {import('../study/crashlab.js').SearchOptions} SearchOptions
+ */
+import init, { Explorer, Matrix, replay, replay_scenario } from '../study/crashlab.js';
+
+/** How long it works between two looks at its messages. */
+const SLICE_MS = 30;
+/** States between two looks at the clock. */
+const STATES = 250;
+
+const ready = init();
+/** @type {{ key: string, matrix: Matrix } | null} */
+let kept = null;
+/** @type {{ key: string, explorer: Explorer } | null} */
+let searched = null;
+
+/** @typedef {(value: unknown) => void} Tell */
+
+const tasks = {
+  /** Loads the module, so that the first search need not wait for it. */
+  async warm() {},
+
+  /** @param {Tell} tell @param {SearchOptions} options */
+  async matrix(tell, options) {
+    kept?.matrix.free();
+    kept = null;
+    const matrix = new Matrix(options);
+    kept = { key: JSON.stringify(options), matrix };
+    let told = 0;
+    tell({ view: matrix.view(), progress: matrix.step(0) });
+    await sliced(() => {
+      const progress = matrix.step(STATES);
+      for (; told < progress.columns; told++)
+        tell({ column: matrix.column(told), place: told, progress });
+      return progress.done;
+    });
+  },
+
+  /** @param {Tell} _ @param {SearchOptions} options @param {number} row @param {number} column */
+  async cell(_, options, row, column) {
+    const key = JSON.stringify(options);
+    if (kept?.key !== key) {
+      kept?.matrix.free();
+      kept = { key, matrix: new Matrix(options) };
+    }
+    const { matrix } = kept;
+    // After a cancelled search only so much of it is done again as the cell needs.
+    while (matrix.step(0).columns <= column) matrix.step(STATES);
+    return matrix.run(row, column);
+  },
+
+  /** @param {Tell} tell @param {SearchOptions} options */
+  async search(tell, options) {
+    searched?.explorer.free();
+    searched = null;
+    const explorer = new Explorer(options);
+    searched = { key: JSON.stringify(options), explorer };
+    let last = 0;
+    await sliced(() => {
+      const progress = explorer.step(STATES);
+      // Whoever looks sees no more than this.
+      if (progress.done || performance.now() - last > 100) {
+        last = performance.now();
+        tell({ progress, verdicts: explorer.verdicts() });
+      }
+      return progress.done;
+    });
+  },
+
+  /** @param {Tell} _ @param {SearchOptions} options @param {string} invariant */
+  async run(_, options, invariant) {
+    const key = JSON.stringify(options);
+    if (searched?.key !== key) {
+      searched?.explorer.free();
+      searched = { key, explorer: new Explorer(options) };
+    }
+    const { explorer } = searched;
+    // After a cancelled search it goes on until it has the same run again.
+    for (;;) {
+      const run = explorer.run(invariant);
+      if (run) return run;
+      if (explorer.step(STATES).done) return explorer.run(invariant);
+    }
+  },
+
+  /** @param {Tell} _ @param {string} file */
+  async scenarioOf(_, file) {
+    return replay_scenario(file);
+  },
+
+  /** @param {Tell} _ @param {string} file @param {string | undefined} scenario */
+  async replay(_, file, scenario) {
+    return replay(file, scenario);
+  },
+};
+
+/**
+ * Goes on until it is done, and reads its messages in between.
+ * @param {() => boolean} step
+ */
+async function sliced(step) {
+  for (;;) {
+    const start = performance.now();
+    do if (step()) return;
+    while (performance.now() - start < SLICE_MS);
+    await turn();
+  }
+}
+
+const { port1, port2 } = new MessageChannel();
+
+/** The next turn of the worker, without the waiting of a timer. */
+function turn() {
+  return new Promise((resolve) => {
+    port1.onmessage = resolve;
+    port2.postMessage(null);
+  });
+}
+
+self.addEventListener('message', async ({ data: { id, name, args } }) => {
+  const tell = (/** @type {unknown} */ news) => self.postMessage({ id, news });
+  try {
+    await ready;
+    const task = /** @type {(tell: Tell, ...args: unknown[]) => Promise<unknown>} */ (
+      tasks[/** @type {keyof typeof tasks} */ (name)]
+    );
+    self.postMessage({ id, value: await task(tell, ...args) });
+  } catch (error) {
+    const { message, code } = /** @type {Error & { code?: string }} */ (error);
+    self.postMessage({ id, error: { message: message ?? String(error), code } });
+  }
+});
