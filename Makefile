@@ -1,6 +1,6 @@
 # The front door: `make run` shows the page, `make test` tests everything. Both install what they miss first.
 .DEFAULT_GOAL := help
-.PHONY: help run test build package size screenshots bench-viewer bench-explorer lint fmt clean
+.PHONY: help run test build dist package size screenshots bench-viewer bench-explorer lint fmt clean
 
 # The scripts run on Node, so this is the one thing that has to be asked for before them.
 NODE_OK = node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null \
@@ -20,6 +20,8 @@ test: ## all tests: native, wasm in a browser, the built page in a browser
 build: ## build the page into dist/
 	@$(NODE_OK)
 	@node scripts/build.mjs
+
+dist: build ## what build makes: dist/ for any static host, and dist/crashlab.html, one file that works from disk
 
 package: ## the npm package in pkg/: the engine for other people's pages and for Node
 	@$(NODE_OK)

@@ -19,6 +19,7 @@
 import { catalogue } from 'scenarios:catalogue';
 import init, * as lab from './pkg/crashlab.js';
 import { Growing } from './growing.js';
+import { embedded } from './store.js';
 import { Writer, written } from './writer.js';
 import { yours } from './yours.js';
 
@@ -124,6 +125,11 @@ export class Engine {
     return lab.storage_warning() ?? null;
   }
 
+  /** Whether runs are kept in this browser. */
+  get #lasts() {
+    return !embedded && this.storageWarning === null;
+  }
+
   /**
    * A run that can be looked at and armed. It is kept in memory until something happens.
    * @param {Omit<LabOptions, 'storage'>} options
@@ -131,7 +137,7 @@ export class Engine {
   prepare(options) {
     const next = lab.Lab.start({ ...options, storage: 'memory' });
     this.#replace(next);
-    this.lasting = this.storageWarning === null;
+    this.lasting = this.#lasts;
     this.#options = { ...options, storage: this.lasting ? 'local' : 'memory' };
     this.prepared = true;
     this.refresh();
@@ -176,7 +182,7 @@ export class Engine {
    * @param {() => void} before  What to do with the present run, once the new one is there.
    */
   #tell(options, deeds, before) {
-    const lasting = this.storageWarning === null;
+    const lasting = this.#lasts;
     const storage = /** @type {'local' | 'memory'} */ (lasting ? 'local' : 'memory');
     let branch = options.branch ?? 0;
     // No run that is there already is written over.
@@ -276,6 +282,7 @@ export class Engine {
    */
   async offers() {
     await this.#freed;
+    if (embedded) return [];
     const runs = lab
       .saved_runs()
       .filter(
@@ -549,8 +556,9 @@ export class Engine {
    * @param {boolean} steal
    */
   async #own(steal) {
-    if (!this.view || this.view.mechanisms.some(({ id, on }) => id === 'single_writer' && !on))
-      return;
+    // A run in memory has no second writer.
+    if (!this.view || !this.lasting) return;
+    if (this.view.mechanisms.some(({ id, on }) => id === 'single_writer' && !on)) return;
     await this.#writer.take(this.view.run_id, { steal });
   }
 

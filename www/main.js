@@ -3,6 +3,7 @@ import { html, nothing, render } from 'lit/html.js';
 import { SPEEDS } from './engine.js';
 import { listen } from './keys.js';
 import { Reader, sentence } from './reader.js';
+import { embedded } from './store.js';
 import './ui/tokens.css';
 import './ui/pieces.css';
 import './ui/frame.css';
@@ -29,9 +30,13 @@ let viewer = null;
 let loading = null;
 /** What teaches; null until somebody wants to learn. @type {import('./lessons/index.js').Lessons | null} */
 let lessons = null;
+/** What the page shows instead of its own frame; null unless it is in another page. @type {typeof import('./embed/index.js') | null} */
+let frame = null;
 let drawn = { moment: '', records: 0, follows: 0 };
 
 try {
+  if (embedded) frame = await import('./embed/index.js');
+  frame?.enter();
   await reader.open();
   listen({
     ' ': () => withViewer(() => reader.toggle()),
@@ -138,7 +143,7 @@ function top() {
     onHelp: () => withViewer(() => reader.show({ helpOpen: true })),
   };
   return html`<header class="top">
-      ${brand(props)}
+      ${frame ? frame.title(props.title) : brand(props)}
       ${controls({
         ...run(),
         speed: engine.speed,
@@ -152,7 +157,7 @@ function top() {
         onSpeed: (speed) => reader.setSpeed(speed),
         onGaps: () => reader.openGaps(),
       })}
-      ${tools(props)}
+      ${frame ? frame.out(props.scenario, reader.off) : tools(props)}
     </header>
     ${tabs(reader.tab, { first: leftColumn(), asked: reader.question !== null, onTab: (tab) => reader.show({ tab }) })}`;
 }

@@ -88,7 +88,7 @@ export class Reader {
     const link = location.hash.length > 1 ? await import('./link.js') : null;
     const wanted = link?.read(location) ?? NOTHING;
     const preferences = store.load();
-    this.isNew = preferences.scenario === null && preferences.last_run === null;
+    this.isNew = !store.embedded && preferences.scenario === null && preferences.last_run === null;
     const known = (/** @type {string | null} */ id) =>
       engine.scenarios.some((one) => one.id === id);
     const linked = known(wanted.scenario);
@@ -117,7 +117,7 @@ export class Reader {
       this.#prepare();
     }
     if (!engine.view) throw new Error(this.notices.at(-1)?.text ?? 'There is no scenario.');
-    const warning = engine.storageWarning;
+    const warning = store.embedded ? null : engine.storageWarning;
     if (warning) this.complain(`${warning} Runs are kept in this page only, and are gone with it.`);
     await this.#offer();
   }

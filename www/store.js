@@ -9,7 +9,13 @@
  * @property {string[]} off  The mechanisms that are switched off.
  */
 
-const KEY = 'crashlab:ui';
+/** The page is a frame in another page. It keeps its own things apart, and its runs in memory. */
+export const embedded = new URLSearchParams(location.search).has('embed');
+
+/** The key of something that is kept. @param {string} name */
+export const keyOf = (name) => `crashlab:${embedded ? 'embed/' : ''}${name}`;
+
+const KEY = keyOf('ui');
 
 /** @returns {Preferences} */
 export function load() {

@@ -8,7 +8,8 @@ import { LESSONS } from './course.js';
 import { lesson } from './lesson.js';
 import { list } from './list.js';
 import { Now } from './now.js';
-import { KEY, Progress } from './progress.js';
+import { embedded, keyOf } from '../store.js';
+import { Progress } from './progress.js';
 import { words } from './words.js';
 import '../ui/shared.js';
 import 'sheet:./lessons.css';
@@ -46,7 +47,7 @@ export class Lessons {
   constructor(reader, draw) {
     this.#reader = reader;
     this.#draw = draw;
-    this.#progress = new Progress(KEY);
+    this.#progress = new Progress(keyOf('lessons'));
   }
 
   get isOpen() {
@@ -108,7 +109,9 @@ export class Lessons {
   /** @param {Step} step */
   #go(step) {
     const number = LESSONS.findIndex((one) => one === this.#lesson) + 1;
-    location.hash = `lesson=${number}&step=${step}`;
+    const fragment = `#lesson=${number}&step=${step}`;
+    if (embedded) location.replace(fragment);
+    else location.hash = fragment;
   }
 
   close() {

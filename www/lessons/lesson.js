@@ -226,7 +226,7 @@ function task(props) {
             <p class="actions">
               ${
                 next
-                  ? html`<a class="button primary" href="#lesson=${number + 1}"
+                  ? html`<a class="button primary next-lesson" href="#lesson=${number + 1}"
                       >Next: ${next.title}</a
                     >`
                   : html`<a class="button primary" href="#lessons">That was the last one</a>`

@@ -12,8 +12,6 @@
  * @property {boolean} done
  */
 
-export const KEY = 'crashlab:lessons';
-
 const NOT_KEPT =
   'Your progress is not kept: the storage of this browser is full, or closed to this page. It lasts until the page is closed.';
 
