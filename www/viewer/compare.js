@@ -154,7 +154,7 @@ function ends(left, right) {
   const [a, b] = [left, right].map(({ view }) => ledgerRows(view.world).map(({ text }) => text));
   const only = (/** @type {string[]} */ these, /** @type {string[]} */ those) =>
     these.filter((text) => !those.includes(text));
-  return html`<div class="ends">
+  return html`<div class="ends" tabindex="0" role="group" aria-label="What differs in the end">
     <section aria-labelledby="compare-state">
       <h3 id="compare-state">The agent’s state</h3>
       ${

@@ -1,0 +1,133 @@
+// The views beside the plain run, in both themes and at every width: lessons, a filtered list, two runs compared, a trace from a file, the
+// editor, a frame. Nothing sticks out, and axe finds nothing.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+import { openLab } from './lab.js';
+
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+const tab = async (page, name) => {
+  const button = page.getByRole('navigation', { name: 'Columns' }).getByRole('button', { name });
+  if (await button.isVisible()) await button.click();
+};
+
+/** Walks through a lesson and calls `look` in each of its views. */
+async function lesson({ page, lab }, look) {
+  await page.locator('.contents').waitFor();
+  await look('the list of lessons');
+  await page.getByRole('link', { name: /A timeout does not tell/ }).click();
+  await page.locator('.bet').waitFor();
+  await look('a bet');
+  await page.getByRole('button', { name: 'Two', exact: true }).click();
+  await page.locator('.acts').waitFor();
+  await lab.run();
+  await lab.stands('waiting');
+  await look('what is to be done');
+  await tab(page, 'Trace');
+  await look('the next thing over the trace');
+  await lab.question.getByRole('button', { name: /Approve/ }).click();
+  await lab.stands('done');
+  await page.locator('[data-record]').filter({ hasText: 'issue_refund, attempt 2' }).click();
+  await tab(page, 'Lesson');
+  await page.locator('.verdict').waitFor();
+  await look('what the books say');
+  await page.getByRole('button', { name: 'Why is that?' }).click();
+  await look('why');
+  await page.getByRole('button', { name: /src\/agent/ }).click();
+  await page.getByRole('dialog').waitFor();
+  await look('the source');
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Now break it' }).click();
+  await page.getByText('A hint').click();
+  await page.getByText('All mechanisms').click();
+  await look('a task');
+}
+
+/** Walks through what reads runs. */
+async function reading({ page, lab }, look) {
+  await lab.run();
+  await lab.stands('waiting');
+  await lab.question.getByRole('button', { name: /Approve/ }).click();
+  await lab.stands('done');
+  await page.getByRole('button', { name: 'Filter' }).click();
+  await look('the filter');
+  await page.keyboard.press('Escape');
+  await page.getByRole('searchbox', { name: 'Search the records' }).fill('nothing has this');
+  await look('a search without a hit');
+  await page.getByRole('searchbox', { name: 'Search the records' }).fill('');
+
+  await page.locator('[data-record="4"]').click();
+  await page.getByRole('button', { name: 'Branch from here' }).click();
+  await page.getByRole('button', { name: 'Compare' }).click();
+  await page.getByRole('dialog').waitFor();
+  await look('two runs compared');
+  await page.keyboard.press('Escape');
+
+  const trace = '{"ts":1,"run_id":"r","step":0,"type":"llm_call","thought":"Hello"}\n';
+  await page.evaluate(
+    (text) =>
+      dispatchEvent(new CustomEvent('crashlab:trace', { detail: { name: 'far.jsonl', text } })),
+    trace,
+  );
+  await page.getByText('far.jsonl').waitFor();
+  await look('a trace from a file');
+  await tab(page, 'Scenario');
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await page.getByRole('dialog').waitFor();
+  await look('the editor');
+}
+
+const WALKS = [
+  { name: 'a lesson', path: '?speed=max#lessons', walk: lesson },
+  { name: 'what reads runs', path: '?speed=max', walk: reading },
+  {
+    name: 'a lesson in a frame',
+    path: '?embed&lesson=3&speed=max',
+    walk: (opened, look) => look('a frame'),
+  },
+];
+
+for (const { name, path, walk } of WALKS) {
+  for (const width of [390, 900, 1024, 1440, 2560]) {
+    test(`nothing sticks out at ${width} px: ${name}`, async () => {
+      const opened = await openLab({ path, viewport: { width, height: 900 } });
+      await walk(opened, async (state) => {
+        const over = await opened.page.evaluate(() => ({
+          page: document.documentElement.scrollWidth - innerWidth,
+          below: document.documentElement.scrollHeight - innerHeight,
+          controls: [...document.querySelectorAll('button, a')]
+            .filter((one) => one.checkVisibility() && !one.closest('.scroller, [popover], pre'))
+            .filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
+            .map((one) => one.textContent.trim()),
+        }));
+        assert.deepEqual(over, { page: 0, below: 0, controls: [] }, state);
+      });
+    });
+  }
+  for (const colorScheme of ['light', 'dark']) {
+    for (const width of [390, 1440]) {
+      test(`axe finds nothing, ${colorScheme}, ${width} px: ${name}`, async () => {
+        const opened = await openLab({
+          path,
+          colorScheme,
+          viewport: { width, height: 900 },
+          contextOptions: { reducedMotion: 'reduce' },
+        });
+        await opened.page.evaluate(axe);
+        await walk(opened, async (state) => {
+          const found = await opened.page.evaluate(async () => {
+            const { violations } = await globalThis.axe.run(document, {
+              resultTypes: ['violations'],
+            });
+            return violations.map(
+              ({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target).join(', ')}`,
+            );
+          });
+          assert.deepEqual(found, [], state);
+        });
+      });
+    }
+  }
+}
