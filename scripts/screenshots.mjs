@@ -29,11 +29,17 @@ await main(async () => {
       for (const colorScheme of ['light', 'dark']) {
         const context = await browser.newContext({ viewport, colorScheme });
         const page = await context.newPage();
-        await page.goto(`${server.url}?speed=max#v=1&scenario=double-charge&seed=7`);
-        await walk(page, async (state) => {
+        const look = async (state) => {
           count += 1;
           await page.screenshot({ path: join(folder, `${size}-${colorScheme}-${state}.png`) });
-        });
+        };
+        await page.goto(`${server.url}?speed=max#v=1&scenario=double-charge&seed=7`);
+        await walk(page, look);
+        await page.goto(`${server.url}?speed=max&again#lessons`);
+        await walkLesson(page, look);
+        await page.goto(`${server.url}?embed&lesson=5&speed=max`);
+        await page.locator('.bet').waitFor();
+        await look('8-frame');
         await context.close();
       }
     }
@@ -71,4 +77,51 @@ async function walk(page, look) {
   await page.keyboard.press('?');
   await page.getByRole('dialog').waitFor();
   await look('6-help');
+}
+
+/** Goes through the steps of a lesson. */
+async function walkLesson(page, look) {
+  const tab = async (name) => {
+    const button = page.getByRole('navigation', { name: 'Columns' }).getByRole('button', { name });
+    if (await button.isVisible()) await button.click();
+  };
+  const stands = (word) =>
+    page.waitForFunction(
+      (wanted) => document.querySelector('.status .state')?.textContent === wanted,
+      word,
+    );
+  await page.locator('.contents').waitFor();
+  await look('7-lessons-1-list');
+  await page.getByRole('link', { name: /A crash between/ }).click();
+  await page.locator('.bet').waitFor();
+  await look('7-lessons-2-bet');
+  await page.getByRole('button', { name: 'Two', exact: true }).click();
+  await page.locator('.acts').waitFor();
+  await page.getByRole('button', { name: 'Crash when…' }).click();
+  const moment = 'after the refund happened, before its answer';
+  await page.getByRole('searchbox', { name: 'Find a moment' }).fill(moment);
+  await page.locator('#crash-menu .gap').first().click();
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await stands('waiting');
+  await look('7-lessons-3-do');
+  await tab('Trace');
+  await look('7-lessons-4-next-thing');
+  await page
+    .getByRole('button', { name: /Approve/ })
+    .first()
+    .click();
+  await stands('agent gone');
+  await page.locator('.controls .resume').click();
+  await stands('done');
+  await tab('Lesson');
+  await look('7-lessons-5-books');
+  await page.getByRole('button', { name: 'Why is that?' }).click();
+  await look('7-lessons-6-why');
+  await page.getByRole('button', { name: /src\/agent/ }).click();
+  await page.getByRole('dialog').waitFor();
+  await look('7-lessons-7-source');
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Now break it' }).click();
+  await page.locator('.goals').waitFor();
+  await look('7-lessons-8-task');
 }

@@ -353,7 +353,55 @@ const LESSONS = [
       },
     ],
   },
+  {
+    title: 'All crashes at once',
+    bet: 'One or two',
+    right: false,
+    async act(me) {
+      await search(me, 'Open the explorer');
+      await me.press('Escape');
+    },
+    books: async () => 'none of the invariants',
+    task: [
+      async (me) => {
+        await me.choose(me.button('Open the explorer'));
+        const dialog = explorer(me);
+        await me.choose(dialog.getByText('All mechanisms on'));
+        await me.choose(dialog.getByRole('checkbox', { name: 'Idempotent billing' }), 'Space');
+        await startSearch(me);
+        await me.press('Escape');
+      },
+      async (me) => {
+        await me.choose(me.button('Search without it'));
+        const row = explorer(me).getByRole('row').filter({ hasText: 'refunded at most once' });
+        await me.choose(row.getByRole('button', { name: /steps/ }));
+        await me.choose(explorer(me).getByRole('button', { name: 'Open in the playground' }));
+        await explorer(me).waitFor({ state: 'detached' });
+        assert.equal((await me.lab.books()).refunds, 2);
+      },
+      async (me) => {
+        await me.choose(me.button('Open the explorer'));
+        await explorer(me).getByLabel('Crashes, up to').focus();
+        await me.page.keyboard.press('2');
+        await startSearch(me);
+        await me.press('Escape');
+      },
+    ],
+  },
 ];
+
+const explorer = (me) => me.page.getByRole('dialog', { name: 'Explore' });
+
+async function search(me, button) {
+  await me.choose(me.button(button));
+  await startSearch(me);
+}
+
+async function startSearch(me) {
+  await me.choose(explorer(me).getByRole('button', { name: 'Search', exact: true }));
+  const state = explorer(me).locator('.progress').getByText('complete', { exact: true });
+  await state.waitFor({ timeout: 90_000 });
+}
 
 async function crashBehindTheRefund(me) {
   await me.arm('after the refund happened, before its answer');

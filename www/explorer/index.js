@@ -32,6 +32,7 @@ import 'sheet:./run.css';
  * @property {number} [decisions]
  * @property {string[]} [off]
  * @property {boolean} [start]  Without waiting for the button.
+ * @property {(found: Found) => void} [told]  Hears what is found, as it is found.
  * @typedef {object} Found  What a search has said, and what it was asked.
  * @property {SearchOptions} options
  * @property {Progress} progress
@@ -94,6 +95,7 @@ class Explorer {
   #complaint = '';
   /** The one sentence that is read out. */
   #said = '';
+  #told;
   #reader;
   #dialog;
 
@@ -105,7 +107,8 @@ class Explorer {
   constructor(reader, dialog, options) {
     this.#reader = reader;
     this.#dialog = dialog;
-    const { start: _, off, ...wanted } = options;
+    const { start: _, off, told, ...wanted } = options;
+    this.#told = told;
     this.#choices = {
       ...(last ?? { view: 'matrix', crashes: 2, faults: 0, decisions: 1, states: 500_000 }),
       scenario: reader.about?.id ?? '',
@@ -170,6 +173,7 @@ class Explorer {
           this.#hear(here);
         });
       progress.end('done');
+      this.#told?.(found);
       this.#tell(this.#summary(found));
       if (view === 'matrix') this.#dialog.dispatchEvent(new CustomEvent('crashlab:searched'));
     } catch (error) {
@@ -186,6 +190,7 @@ class Explorer {
   /** Every three seconds the figures are read out. @param {Found} found */
   #hear(found) {
     if (found.progress.isTimeToTell()) this.#said = found.progress.sentence();
+    this.#told?.(found);
     this.draw();
   }
 

@@ -8,6 +8,18 @@ import gate from './06-gate.js';
 import approvals from './07-approvals.js';
 import budgets from './08-budgets.js';
 import cause from './09-cause.js';
+import explorer from './10-explorer.js';
 
 /** @type {import('./types.js').Lesson[]} */
-export const LESSONS = [loop, retry, timeout, checkpoint, crash, gate, approvals, budgets, cause];
+export const LESSONS = [
+  loop,
+  retry,
+  timeout,
+  checkpoint,
+  crash,
+  gate,
+  approvals,
+  budgets,
+  cause,
+  explorer,
+];

@@ -36,6 +36,8 @@ export class Lessons {
   #settingUp = 0;
   /** The run that had not begun at the last look. */
   #prepared = '';
+  /** @type {import('./now.js').Search | null} */
+  #search = null;
   #reader;
   #progress;
   #draw;
@@ -134,16 +136,17 @@ export class Lessons {
     const { view } = this.#reader.engine;
     if (!lesson || !view || this.#settingUp > 0) return null;
     const entry = this.#entry;
-    const now = new Now(this.#reader, view, entry.first);
+    const now = new Now(this.#reader, view, entry.first, this.#search);
     const isOwn = view.scenario_id === lesson.scenario;
     if (this.#done.run_id !== view.run_id) this.#done = { run_id: view.run_id, acts: new Set() };
     if (isOwn) {
       lesson.acts.forEach(({ done }, place) => {
         if (done(now)) this.#done.acts.add(place);
       });
-      if (now.begun && entry.books === null) this.#watch(lesson, now);
+      if ((lesson.explores ? now.search : now.begun) && entry.books === null)
+        this.#watch(lesson, now);
       // Who runs instead of betting has chosen.
-      const hasBegun = now.begun && this.#prepared === view.run_id;
+      const hasBegun = !lesson.explores && now.begun && this.#prepared === view.run_id;
       if (hasBegun && this.#step === 'bet') queueMicrotask(() => this.#go('do'));
       this.#prepared = now.begun ? '' : view.run_id;
     }
@@ -213,6 +216,34 @@ export class Lessons {
     reader.switchMechanism(id, on);
     // A run that is over is not waited for.
     if (!reader.engine.prepared && reader.engine.view?.phase === 'stopped') reader.reset();
+  }
+
+  /** Opens the explorer and hears what it finds. @param {import('./types.js').Tool} tool */
+  async #explore({ options }) {
+    const reader = this.#reader;
+    this.#search = null;
+    try {
+      const { open } = await import('../explorer/index.js');
+      open(reader, { ...options, told: (found) => this.#hear(found) });
+    } catch (error) {
+      reader.complain(
+        `A part of the page could not be loaded. ${/** @type {Error} */ (error).message}`,
+      );
+    }
+  }
+
+  /** @param {import('../explorer/index.js').Found} found */
+  #hear({ options, progress, verdicts }) {
+    if (!verdicts || options.scenario !== this.#reader.about?.json) return;
+    const mechanisms = Object.entries(options.mechanisms ?? {});
+    this.#search = {
+      off: mechanisms.filter(([, on]) => !on).map(([id]) => id),
+      broken: verdicts.filter(({ verdict }) => verdict === 'broken').map(({ id }) => id),
+      all: verdicts.length,
+      crashes: options.crashes ?? 0,
+      whole: progress.state === 'done' && !progress.hitLimit,
+    };
+    this.#draw();
   }
 
   /** The same run again, from its start. @param {string} [scenario] */
@@ -289,6 +320,7 @@ export class Lessons {
         onPick: (place, choice) => this.#pick(place, choice),
         onSwitch: (id, on) => this.#switch(id, on),
         onAgain: (scenario) => this.#again(scenario),
+        onExplore: (tool) => void this.#explore(tool),
         onRestart: () => this.#restart(),
       }),
     ];

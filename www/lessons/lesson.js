@@ -25,6 +25,7 @@ import { words } from './words.js';
  * @property {(place: number, choice: number) => void} onPick
  * @property {(id: string, on: boolean) => void} onSwitch
  * @property {(scenario?: string) => void} onAgain
+ * @property {(tool: import('./types.js').Tool) => void} onExplore
  * @property {() => void} onRestart
  */
 
@@ -124,15 +125,17 @@ function bet({ lesson, entry, now, onBet, onGo, onRestart }) {
 
 /** @param {View} props */
 function acts(props) {
-  const { lesson, entry, now, acts, onGo, onAgain } = props;
+  const { lesson, entry, now, acts, onGo, onAgain, onExplore } = props;
   const next = lesson.acts.findIndex((_, place) => !acts.has(place));
   const astray = now && next >= 0 && entry.books === null && isAstray(props, now);
   return html`<ol class="acts">
-      ${lesson.acts.map(({ say }, place) => {
+      ${lesson.acts.map(({ say, tool }, place) => {
         const state = acts.has(place) ? 'done' : place === next ? 'next' : '';
         return html`<li class=${state} aria-current=${state === 'next' ? 'step' : 'false'}>
           ${glyph(state === 'done' ? 'check' : 'open')}<span
-            >${words(say)}${state === 'done' ? html`<span class="visually-hidden"> Done.</span>` : nothing}</span
+            >${words(say)}${state === 'done' ? html`<span class="visually-hidden"> Done.</span>` : nothing}${
+              tool && state === 'next' ? opener(tool, onExplore) : nothing
+            }</span
           >
         </li>`;
       })}
@@ -155,6 +158,12 @@ function acts(props) {
     }`;
 }
 
+/** @param {import('./types.js').Tool} tool @param {View['onExplore']} onExplore */
+const opener = (tool, onExplore) =>
+  html`<button class="button small" @click=${() => onExplore(tool)}>
+    ${glyph('explore')}${tool.says}
+  </button>`;
+
 /**
  * A sentence, if the present run leads nowhere.
  * @param {View} props
@@ -163,6 +172,7 @@ function acts(props) {
 function isAstray({ lesson, scenarios, acts }, { over, view }) {
   const title = scenarios.find(({ id }) => id === lesson.scenario)?.title ?? lesson.scenario;
   if (view.scenario_id !== lesson.scenario) return `This lesson is about “${title}”.`;
+  if (lesson.explores) return '';
   const isLeft = lesson.acts.some(({ looks }, place) => !looks && !acts.has(place));
   return over && isLeft ? 'This run is over, and went another way.' : '';
 }
@@ -238,7 +248,7 @@ function task(props) {
 }
 
 /** @param {View} props @param {import('./types.js').Goal} goal @param {number} place */
-function help({ entry, mechanisms, reader, onPick }, goal, place) {
+function help({ entry, mechanisms, onPick, onExplore }, goal, place) {
   const picked = entry.picks[place] ?? -1;
   return html`${
       goal.choices
@@ -257,6 +267,7 @@ function help({ entry, mechanisms, reader, onPick }, goal, place) {
             ${picked >= 0 ? html`<p role="status">No: that one is on in this run.</p>` : nothing}`
         : nothing
     }
+    ${goal.tool ? opener(goal.tool, onExplore) : nothing}
     <details>
       <summary>A hint</summary>
       ${words(goal.hint)}

@@ -3,6 +3,13 @@
  *
  * @typedef {import('../pkg/crashlab.js').LabView} LabView
  * @typedef {import('../pkg/crashlab.js').RecordView} RecordView
+ *
+ * @typedef {object} Search  What the explorer has said last.
+ * @property {string[]} off
+ * @property {string[]} broken  Invariants, by id.
+ * @property {number} all  How many invariants were judged.
+ * @property {number} crashes  Up to how many in one run.
+ * @property {boolean} whole  Every run within the bounds has been tried.
  */
 export class Now {
   /** @type {LabView} */
@@ -17,6 +24,8 @@ export class Now {
   selected;
   /** The checkpoint is shown as JSON. */
   showsCheckpoint;
+  /** @type {Search | null} */
+  search;
   /** The armed crash in words. */
   armed;
   /** Figures of the reader's first run in this lesson. */
@@ -26,8 +35,9 @@ export class Now {
    * @param {import('../reader.js').Reader} reader
    * @param {LabView} view
    * @param {Record<string, number>} first
+   * @param {Search | null} search
    */
-  constructor(reader, view, first) {
+  constructor(reader, view, first, search) {
     const { engine } = reader;
     this.view = view;
     this.records = engine.records;
@@ -38,6 +48,7 @@ export class Now {
     this.showsCheckpoint = reader.checkpointAsJson;
     this.armed = reader.armed ?? '';
     this.first = first;
+    this.search = search;
   }
 
   get world() {

@@ -9,6 +9,7 @@
  * @property {string} scenario  Of the shipped ones, by id.
  * @property {string[]} [off]  Mechanisms that are off at the start.
  * @property {boolean} [secret]  The switches would give the answer away until the task is on.
+ * @property {boolean} [explores]  It is about a search, and not about the present run.
  * @property {string} situation  Three sentences.
  * @property {Bet} bet
  * @property {Act[]} acts  What the reader does.
@@ -31,6 +32,7 @@
  * @typedef {object} Act
  * @property {string} say
  * @property {(now: Now) => boolean} done
+ * @property {Tool} [tool]  What it is done with.
  * @property {boolean} [looks]  It only looks, and can be done when the run is over.
  *
  * @typedef {object} Goal
@@ -39,7 +41,11 @@
  * @property {(now: Now) => boolean} [met]  By the books and the verdicts of the present run.
  * @property {string[]} [choices]  Mechanisms to choose from, where the task is to name the one that is off.
  * @property {string} [scenario]  Another one that has to be set up for it.
- * @property {{ says: string, open: (reader: import('../reader.js').Reader, told: (news: any) => void) => unknown }} [tool]
+ * @property {Tool} [tool]
+ *
+ * @typedef {object} Tool  The explorer, with what is chosen in it.
+ * @property {string} says
+ * @property {import('../explorer/index.js').OpenOptions} options
  *
  * @typedef {object} Code
  * @property {string} says  What the code does.

@@ -10,8 +10,8 @@ export function ready(view, isNew) {
   return html`<div class="card ready">
     <h2>Press Run, and ticket ${view.task_id} is worked on</h2>
     <p>
-      A support agent reads the ticket, looks things up, and wants to refund money. It has to ask
-      you first.
+      A support agent reads the ticket, looks things up and answers. Before money moves it has to
+      ask you.
     </p>
     <ul>
       <li><kbd>Space</kbd> runs and pauses</li>
