@@ -1,4 +1,4 @@
-// `make screenshots`: the page in the states of a run, at three widths, light and dark, in screenshots/. The README's picture is one.
+// `make screenshots`: the page in the states of a run, at three widths, light and dark, in screenshots/. The README's pictures are two of them.
 import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from './build.mjs';
@@ -9,7 +9,11 @@ import { main } from './lib/problem.mjs';
 import { serve } from './serve.mjs';
 
 const folder = join(root, 'screenshots');
-const picture = 'wide-light-3-agent-gone.png';
+/** The pictures of the README, by their names in docs/. */
+const pictures = {
+  'crashlab.png': 'wide-light-3-agent-gone.png',
+  'lesson.png': 'wide-light-7-lessons-5-books.png',
+};
 const sizes = {
   wide: { width: 1440, height: 900 },
   medium: { width: 1024, height: 768 },
@@ -47,7 +51,8 @@ await main(async () => {
     await browser.close();
     await server.close();
   }
-  await copyFile(join(folder, picture), join(root, 'docs', 'crashlab.png'));
+  for (const [name, picture] of Object.entries(pictures))
+    await copyFile(join(folder, picture), join(root, 'docs', name));
   console.log(`screenshots: ${count}`);
 });
 

@@ -13,6 +13,7 @@ const KEYS = [
   ['R', 'resume it'],
   ['↑ ↓', 'through the records'],
   ['Esc', 'back to now'],
+  ['/', 'search the records'],
   ['?', 'this page'],
 ];
 const WORDS = [
