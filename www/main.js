@@ -97,6 +97,8 @@ async function route() {
     lessons ??= (await import('./lessons/index.js')).createLessons(reader, draw);
     lessons.route();
   } catch (error) {
+    // The link can be pressed again.
+    history.replaceState(null, '', location.pathname + location.search);
     reader.complain(`A part of the page could not be loaded. ${sentence(error)}`);
   }
 }

@@ -131,3 +131,20 @@ for (const { name, path, walk } of WALKS) {
     }
   }
 }
+
+test('what cannot be loaded is said, and can be tried again', async () => {
+  const { page, context, problems } = await openLab();
+  await context.route('**/lessons-*.js', (route) => route.abort());
+  const { page: second } = await openLab({ context });
+  await second.getByRole('link', { name: 'Lessons' }).click();
+  await second.getByRole('alert').getByText('A part of the page could not be loaded.').waitFor();
+  assert.equal(new URL(second.url()).hash, '');
+  await context.unroute('**/lessons-*.js');
+  await second.getByRole('link', { name: 'Lessons' }).click();
+  await second.locator('.contents').waitFor();
+
+  await context.route('**/*.wasm', (route) => route.abort());
+  await page.reload();
+  await page.getByRole('alert').getByText('The agent could not be loaded.').waitFor();
+  for (const problem of problems.splice(0)) assert.match(problem, /net::ERR_FAILED/);
+});

@@ -8,7 +8,7 @@ export default {
   minutes: 5,
   scenario: 'happy-path',
   situation:
-    'A customer’s plan was renewed the day before she meant to cancel it. An agent works on her ticket: a model says what to do, and a loop around it does it. You are the person who is asked before money moves.',
+    'A customer’s plan was renewed yesterday, and she had meant to cancel it. An agent works on her ticket: a model says what to do, and a loop around it does it. You are the person who is asked before money moves.',
   bet: {
     ask: 'How often will the model be called for this one ticket?',
     of: (now) => now.calls,
@@ -37,7 +37,7 @@ export default {
     },
   ],
   why: [
-    'The model does nothing by itself. It reads the whole conversation, says what it wants, and falls silent. The loop checks that, does it, adds the result to the conversation and asks again. So a ticket costs as many calls as it has turns, and a later call costs more than an early one, because there is more to read.',
+    'The model does nothing by itself. It reads the whole conversation, says what it wants, and falls silent. The loop checks that, does it, adds the result to the conversation and asks again. So a ticket costs as many calls as it has turns, and a late call has more to read than an early one.',
     'Whatever leaves the loop is written down **before** it happens (`tool_call`) and **after** (`tool_result`), and nothing is decided on a result that is not written yet. What is not in the trace cannot be debugged, billed or judged.',
   ],
   code: { says: 'What the loop wants next, in one function', at: code },

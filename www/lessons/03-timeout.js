@@ -55,5 +55,5 @@ export default {
     },
   ],
   switches: ['idempotency', 'retries'],
-  end: 'Either the other side recognises a repeated request, or you do not repeat it and ask somebody who can look. There is no third way.',
+  end: 'Either the other side recognises a repeated request, or you do not repeat it and ask somebody who can look.',
 };

@@ -34,7 +34,7 @@ export default {
   ],
   why: [
     'A prompt is a request, and a model may talk itself out of it, as this one does in its thought. The gate does not read thoughts. It stands in the loop, before the call, and asks about every tool that is marked as irreversible.',
-    'So the question does not depend on what the model means, and the answer does not depend on how well the model tells it. Your “no” comes back as an observation, and stands: the same call is not asked about again.',
+    'You were shown the exact arguments and not the model’s account of them. Your “no” comes back to it as an observation, and stands: the same call is not asked about again.',
   ],
   code: { says: 'What every call passes before it is sent', at: code },
   goals: [
