@@ -187,7 +187,7 @@ function columns(shown, present) {
       ${invariants({ all: shown.invariants, onSelect: (record) => reader.select(record) })}
     </section>
     <section class="column work" aria-label="Run">${work(shown, present)}</section>
-    <section class="column places" aria-label="Places">${places(shown)}</section>
+    <section class="column places" aria-label="Places">${places(shown, present)}</section>
   </main>`;
 }
 
@@ -234,8 +234,11 @@ function work(shown, present) {
   return [others, line, viewer.run(shown, present)];
 }
 
-/** @param {import('./reader.js').LabView} shown */
-function places(shown) {
+/**
+ * @param {import('./reader.js').LabView} shown
+ * @param {import('./reader.js').LabView} present
+ */
+function places(shown, present) {
   if (reader.foreign)
     return html`<p class="nothing-behind">
       This trace comes from a file: there is no agent, no storage and no world behind it.
@@ -261,6 +264,7 @@ function places(shown) {
     }),
     world({
       world: shown.world,
+      present: present.world,
       activity: at !== 'memory' && at !== 'clock' && at !== 'storage' ? activity : null,
       lit: new Set(reader.selected === null ? [] : reader.detail?.ledger),
       onSelect: (record) => reader.select(record),

@@ -45,6 +45,21 @@ test('all panels follow the slider', async () => {
   await lab.region('Memory').getByText('No plan yet.').waitFor();
 });
 
+test('a row of the books leads to its record, and the record to its row', async () => {
+  const { page, lab } = await finished();
+  const row = lab.world.locator('.refunds > li');
+  await row.getByRole('button').click();
+  const selected = page.locator('[data-record][aria-current="true"]');
+  await selected.getByText('issue_refund').waitFor();
+  assert.equal(await lab.world.locator('.total').innerText(), '0.00 USD', 'it is about to happen');
+  assert.match(await row.getAttribute('class'), /lit/);
+  await row.getByText('This is what the record leads to.').waitFor();
+  await page
+    .locator('.detail')
+    .getByText(/RF-00001: 288\.00 USD/)
+    .waitFor();
+});
+
 test('who acts in the past has a new run, and still the old future', async () => {
   const { page, lab } = await finished();
   const old = await lab.records.allInnerTexts();

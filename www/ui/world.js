@@ -8,6 +8,7 @@ import './world.css';
 /**
  * @typedef {object} World
  * @property {import('../pkg/crashlab.js').WorldView} world
+ * @property {import('../pkg/crashlab.js').WorldView} present  As they are now, whatever is looked at.
  * @property {string | null} activity
  * @property {Set<number>} lit  Ledger rows to point at, by `seq`.
  * @property {(record: number) => void} onSelect
@@ -41,7 +42,8 @@ export function world(props) {
 }
 
 /** @param {World} props */
-function billing({ world, lit, onSelect }) {
+function billing(props) {
+  const { world, lit, onSelect } = props;
   return html`<h3>Billing</h3>
     <table class="ledger">
       <thead>
@@ -63,11 +65,12 @@ function billing({ world, lit, onSelect }) {
       </tbody>
     </table>
     <ol class="entries refunds">
-      ${latest(world.refunds).map(
+      ${rows(props, 'refunds').map(
         ({ seq, record, refund_id, charge_id, amount, by, key, at_s }) =>
           html`<li class=${lit.has(seq) ? 'lit' : ''} ${mark(seq)}>
             ${entry('check', `${refund_id}: ${amount} for ${charge_id}`, at_s, record, onSelect)}
             <p class="aside">by ${by}, key <code>${key}</code></p>
+            ${next(props, seq)}
           </li>`,
       )}
     </ol>`;
@@ -104,23 +107,25 @@ function inbox({ world, lit, onSelect, onDecide }) {
 }
 
 /** @param {World} props */
-function letters({ world, lit, onSelect }) {
+function letters(props) {
+  const { world, lit, onSelect } = props;
+  const [notes, mails] = [rows(props, 'notes'), rows(props, 'outbox')];
   return html`<h3>Notes and mail</h3>
-    ${world.notes.length + world.outbox.length === 0 ? html`<p class="none">Nothing written yet.</p>` : nothing}
+    ${notes.length + mails.length === 0 ? html`<p class="none">Nothing written yet.</p>` : nothing}
     <ol class="entries notes">
-      ${latest(world.notes).map(
+      ${notes.map(
         ({ seq, record, text, at_s }) =>
           html`<li class=${lit.has(seq) ? 'lit' : ''} ${mark(seq)}>
-            ${entry('note', 'Internal note', at_s, record, onSelect)}
+            ${entry('note', 'Internal note', at_s, record, onSelect)} ${next(props, seq)}
             <p class="letter">${text}</p>
           </li>`,
       )}
     </ol>
     <ol class="entries mails">
-      ${latest(world.outbox).map(
+      ${mails.map(
         ({ seq, record, to, text, at_s }) =>
           html`<li class=${lit.has(seq) ? 'lit' : ''} ${mark(seq)}>
-            ${entry('mail', `To ${to}`, at_s, record, onSelect)}
+            ${entry('mail', `To ${to}`, at_s, record, onSelect)} ${next(props, seq)}
             <p class="letter">${text}</p>
           </li>`,
       )}
@@ -128,7 +133,8 @@ function letters({ world, lit, onSelect }) {
 }
 
 /** @param {World} props */
-function requests({ world, lit }) {
+function requests(props) {
+  const { world, lit } = props;
   return html`<h3>
       Requests
       <small
@@ -137,13 +143,34 @@ function requests({ world, lit }) {
       >
     </h3>
     <ol class="requests">
-      ${latest(world.requests).map(
+      ${rows(props, 'requests').map(
         ({ seq, tool, outcome, ok }) =>
           html`<li class=${lit.has(seq) ? 'lit' : ''} ${mark(seq)}>
             ${glyph(ok ? 'check' : 'close')}<code>${tool}</code><span>${outcome}</span>
           </li>`,
       )}
     </ol>`;
+}
+
+/**
+ * The rows of a list at the moment that is looked at, and behind them those that the selected record leads to.
+ * @template {'refunds' | 'notes' | 'outbox' | 'requests'} List
+ * @param {World} props
+ * @param {List} list
+ * @returns {import('../pkg/crashlab.js').WorldView[List]}
+ */
+function rows({ world, present, lit }, list) {
+  const then = latest(/** @type {{ seq: number }[]} */ (world[list]));
+  const led =
+    world === present ? [] : present[list].filter(({ seq }) => lit.has(seq) && seq >= world.rows);
+  return /** @type {any} */ ([...then, ...led]);
+}
+
+/** @param {World} props @param {number} seq */
+function next({ world, present }, seq) {
+  return world === present || seq < world.rows
+    ? nothing
+    : html`<p class="aside">This is what the record leads to.</p>`;
 }
 
 /**

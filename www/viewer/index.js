@@ -135,7 +135,7 @@ export function createViewer(reader, draw) {
       const rows =
         caused.length === 0
           ? []
-          : ledgerRows(shown.world).filter(({ seq }) => caused.includes(seq));
+          : ledgerRows(present.world).filter(({ seq }) => caused.includes(seq));
       return [...reading(books.records(present.world), present.in_flight, standing), record(rows)];
     },
 
