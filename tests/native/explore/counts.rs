@@ -46,7 +46,7 @@ fn expects_a_refund(scenario: &crashlab::lab::scenario::Scenario) -> bool {
     scenario.expect.refunds.is_some_and(|refunds| refunds > 0)
 }
 
-const MANY_QUESTIONS: [&str; 3] = ["twelve-questions", "two-questions", "approved-288"];
+const MANY_QUESTIONS: [&str; 2] = ["twelve-questions", "two-questions"];
 
 #[test]
 fn no_shipped_scenario_breaks_within_two_crashes_and_a_fault() {
