@@ -132,11 +132,32 @@ class Explorer {
     this.draw();
   }
 
+  /** Another scenario, with the mechanisms that it names. @param {string} id */
+  async #chooseScenario(id) {
+    this.#choose({ scenario: id });
+    const { about, off } = this.#reader;
+    try {
+      const named = Object.entries(JSON.parse(await this.#json(id)).mechanisms ?? {});
+      const without = named.flatMap(([name, on]) => (on ? [] : [name]));
+      if (this.#choices.scenario === id)
+        this.#choose({ off: new Set(about?.id === id ? off : without) });
+    } catch (error) {
+      this.#complaint = /** @type {Error} */ (error).message;
+      this.draw();
+    }
+  }
+
+  /** The document of a scenario. @param {string} id */
+  async #json(id) {
+    const { about, engine } = this.#reader;
+    return about?.id === id ? about.json : (await engine.scenario(id)).json;
+  }
+
   /** @returns {Promise<SearchOptions>} */
   async #options() {
     const { view, scenario, crashes, faults, decisions, states, off } = this.#choices;
-    const { about, engine } = this.#reader;
-    const json = about?.id === scenario ? about.json : (await engine.scenario(scenario)).json;
+    const { engine } = this.#reader;
+    const json = await this.#json(scenario);
     const common = { scenario: json, seed: '1', decisions };
     if (view === 'matrix') return { ...common, faults: Math.min(faults, 1) };
     const mechanisms = Object.fromEntries(engine.mechanisms.map(({ id }) => [id, !off.has(id)]));
@@ -175,7 +196,6 @@ class Explorer {
       progress.end('done');
       this.#told?.(found);
       this.#tell(this.#summary(found));
-      if (view === 'matrix') this.#dialog.dispatchEvent(new CustomEvent('crashlab:searched'));
     } catch (error) {
       const { name, message } = /** @type {Error} */ (error);
       if (name === 'AbortError') return;
@@ -340,14 +360,8 @@ class Explorer {
     try {
       const text = await readText(file);
       const id = await searcher.scenarioOf(text);
-      const { engine, about } = this.#reader;
-      const scenario =
-        about?.id === id
-          ? about.json
-          : await engine.scenario(id).then(
-              ({ json }) => json,
-              () => undefined,
-            );
+      // A file that brings its scenario along needs no other.
+      const scenario = await this.#json(id).catch(() => undefined);
       here.log = await searcher.replay(text, scenario);
       here.told = JSON.parse(text);
     } catch (error) {
@@ -387,9 +401,7 @@ class Explorer {
         <span class="visually-hidden">Scenario to explore</span>
         <select
           @change=${(/** @type {Event} */ event) =>
-            this.#choose({
-              scenario: /** @type {HTMLSelectElement} */ (event.currentTarget).value,
-            })}
+            void this.#chooseScenario(/** @type {HTMLSelectElement} */ (event.currentTarget).value)}
         >
           ${shown.map(
             ({ id, title }) =>
@@ -527,10 +539,10 @@ class Explorer {
         const other = engine.scenarios.find((one) => one.id === id);
         return other && other.id !== this.#choices.scenario ? other : null;
       },
-      onScenario: (/** @type {string} */ scenario) => {
-        this.#choose({ scenario });
-        void this.start();
+      onScenario: async (/** @type {string} */ scenario) => {
+        await this.#chooseScenario(scenario);
         this.#focus('.start');
+        await this.start();
       },
       onOpen: (/** @type {number} */ point, /** @type {number} */ line) =>
         void this.#openCell(point, line),

@@ -40,18 +40,19 @@ function words(choice) {
 export function run(props) {
   const { run, from, side, said, onSide, onBack, onSave, onPlay } = props;
   const isBroken = run.run.steps.some(({ holds }) => !holds);
+  const happens = run.invariant.kind === 'sometimes';
+  const title = isBroken
+    ? `Broken: ${run.invariant.name}`
+    : happens
+      ? `It happens: ${run.invariant.name}`
+      : 'Fine: no run through this crash breaks anything';
   const { headline, traces } = sides(run, isBroken);
   return html`<article class="story" aria-labelledby="run-title">
     <div class="run-head">
       <button class="button small" @click=${onBack}>← Back</button>
-      <h3 id="run-title" class=${isBroken ? 'bad' : ''} tabindex="-1">
-        ${isBroken ? `Broken: ${run.invariant.name}` : `Fine: ${from}`}
-      </h3>
+      <h3 id="run-title" class=${isBroken ? 'bad' : ''} tabindex="-1">${title}</h3>
     </div>
-    <p class="found">
-      ${isBroken ? from : 'No run through this crash breaks anything.'}
-      ${isBroken ? why(run) : nothing}
-    </p>
+    <p class="found">${from} ${isBroken ? why(run) : nothing}</p>
     <div class="run-tools">
       <div class="choice" role="group" aria-label="How to read it">
         <button aria-pressed=${side === 'traces'} @click=${() => onSide('traces')}>
@@ -73,7 +74,7 @@ export function run(props) {
       side === 'traces'
         ? html`<p class="headline">${headline}</p>
             ${traces}`
-        : [futures(run, props.partial), steps(run)]
+        : [isBroken ? futures(run, props.partial) : nothing, steps(run)]
     }
   </article>`;
 }
