@@ -168,10 +168,11 @@ export class Engine {
    * @param {Omit<LabOptions, 'storage'>} options
    * @param {{ deeds: unknown[], moment: number }} done
    * @param {string} [name]
+   * @param {boolean} [lasting]
    */
-  retell(options, done, name = this.name) {
+  retell(options, done, name = this.name, lasting) {
     const run_id = this.prepared ? null : this.view?.run_id;
-    this.#tell(options, done, () => run_id && this.#putAside(run_id));
+    this.#tell(options, done, () => run_id && this.#putAside(run_id), lasting);
     this.name = name;
     this.refresh();
   }
@@ -180,9 +181,9 @@ export class Engine {
    * @param {Omit<LabOptions, 'storage'>} options
    * @param {object} deeds
    * @param {() => void} before  What to do with the present run, once the new one is there.
+   * @param {boolean} [lasting]  Whether the new one goes to the browser's storage.
    */
-  #tell(options, deeds, before) {
-    const lasting = this.#lasts;
+  #tell(options, deeds, before, lasting = this.#lasts) {
     const storage = /** @type {'local' | 'memory'} */ (lasting ? 'local' : 'memory');
     let branch = options.branch ?? 0;
     // No run that is there already is written over.

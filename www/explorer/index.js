@@ -333,11 +333,17 @@ class Explorer {
     const mechanisms = options.mechanisms ?? {};
     const about = engine.read(options.scenario);
     const off = Object.keys(mechanisms).filter((id) => !mechanisms[id]);
+    // They are over, and can be had again: they stay out of the browser's storage.
     const told = reader.attempt(() => {
       const setup = { scenario: options.scenario, mechanisms, seed: '1' };
       const beside = run.twin_has_all_mechanisms ? { ...setup, mechanisms: {} } : setup;
-      if (run.twin?.deeds) engine.retell(beside, JSON.parse(run.twin.deeds), 'Twin');
-      engine.retell(setup, JSON.parse(/** @type {string} */ (run.run.deeds)), 'Explored run');
+      if (run.twin?.deeds) engine.retell(beside, JSON.parse(run.twin.deeds), 'Twin', false);
+      engine.retell(
+        setup,
+        JSON.parse(/** @type {string} */ (run.run.deeds)),
+        'Explored run',
+        false,
+      );
     });
     if (!told) return;
     Object.assign(reader, { about, off: new Set(off), foreign: null });
