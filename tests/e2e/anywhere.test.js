@@ -158,3 +158,16 @@ test('a frame whose storage is closed works all the same', async () => {
   assert.equal((await lab.books()).refunds, 1);
   assert.equal(await frame.locator('.notice').count(), 0);
 });
+
+test('the one file works in a frame that is shut off from everything', async () => {
+  const { url } = await startServer();
+  const source = `${url}crashlab.html?embed&amp;lesson=7&amp;speed=max`;
+  const { frame, lab } = await openHost(source, { attributes: 'sandbox="allow-scripts"' });
+  await frame.getByRole('button', { name: 'Once', exact: true }).click();
+  await lab.run();
+  await lab.stands('agent gone');
+  await lab.question.getByRole('button', { name: /Approve/ }).click();
+  await lab.button('Resume').click();
+  await lab.stands('done');
+  await frame.locator('.verdict').getByText('The books say 1 question.').waitFor();
+});

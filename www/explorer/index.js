@@ -32,7 +32,6 @@ import 'sheet:./run.css';
  * @property {number} [decisions]
  * @property {string[]} [off]
  * @property {boolean} [start]  Without waiting for the button.
- * @property {(found: Found) => void} [told]  Hears what is found, as it is found.
  * @typedef {object} Found  What a search has said, and what it was asked.
  * @property {SearchOptions} options
  * @property {Progress} progress
@@ -95,7 +94,6 @@ class Explorer {
   #complaint = '';
   /** The one sentence that is read out. */
   #said = '';
-  #told;
   #reader;
   #dialog;
 
@@ -107,8 +105,7 @@ class Explorer {
   constructor(reader, dialog, options) {
     this.#reader = reader;
     this.#dialog = dialog;
-    const { start: _, off, told, ...wanted } = options;
-    this.#told = told;
+    const { start: _, off, ...wanted } = options;
     this.#choices = {
       ...(last ?? { view: 'matrix', crashes: 2, faults: 0, decisions: 1, states: 500_000 }),
       scenario: reader.about?.id ?? '',
@@ -194,7 +191,7 @@ class Explorer {
           this.#hear(here);
         });
       progress.end('done');
-      this.#told?.(found);
+      this.#announce(found);
       this.#tell(this.#summary(found));
     } catch (error) {
       const { name, message } = /** @type {Error} */ (error);
@@ -207,10 +204,15 @@ class Explorer {
     }
   }
 
+  /** Whoever wants to know what is found can hear it. @param {Found} found */
+  #announce(found) {
+    dispatchEvent(new CustomEvent('crashlab:found', { detail: found }));
+  }
+
   /** Every three seconds the figures are read out. @param {Found} found */
   #hear(found) {
     if (found.progress.isTimeToTell()) this.#said = found.progress.sentence();
-    this.#told?.(found);
+    this.#announce(found);
     this.draw();
   }
 

@@ -50,6 +50,9 @@ export class Lessons {
     this.#reader = reader;
     this.#draw = draw;
     this.#progress = new Progress(keyOf('lessons'));
+    addEventListener('crashlab:found', (event) =>
+      this.#hear(/** @type {CustomEvent} */ (event).detail),
+    );
   }
 
   get isOpen() {
@@ -218,13 +221,13 @@ export class Lessons {
     if (!reader.engine.prepared && reader.engine.view?.phase === 'stopped') reader.reset();
   }
 
-  /** Opens the explorer and hears what it finds. @param {import('./types.js').Tool} tool */
+  /** @param {import('./types.js').Tool} tool */
   async #explore({ options }) {
     const reader = this.#reader;
     this.#search = null;
     try {
       const { open } = await import('../explorer/index.js');
-      open(reader, { ...options, told: (found) => this.#hear(found) });
+      open(reader, options);
     } catch (error) {
       reader.complain(
         `A part of the page could not be loaded. ${/** @type {Error} */ (error).message}`,
@@ -234,7 +237,8 @@ export class Lessons {
 
   /** @param {import('../explorer/index.js').Found} found */
   #hear({ options, progress, verdicts }) {
-    if (!verdicts || options.scenario !== this.#reader.about?.json) return;
+    if (!this.#lesson?.explores || !verdicts || options.scenario !== this.#reader.about?.json)
+      return;
     const mechanisms = Object.entries(options.mechanisms ?? {});
     this.#search = {
       off: mechanisms.filter(([, on]) => !on).map(([id]) => id),
