@@ -21,6 +21,8 @@ import { tabs } from './ui/tabs.js';
 import { brand, tools } from './ui/topbar.js';
 import { world } from './ui/world.js';
 
+/** What the page was opened with. */
+const address = location.hash;
 const root = /** @type {HTMLElement} */ (document.getElementById('app'));
 const reader = new Reader(draw);
 const { engine } = reader;
@@ -54,7 +56,12 @@ try {
   // Whoever moves wants something, and the viewer is there before they have pressed.
   for (const sign of ['pointermove', 'pointerdown', 'keydown'])
     addEventListener(sign, () => withViewer(() => {}), { once: true, passive: true });
-  addEventListener('hashchange', route);
+  addEventListener('hashchange', ({ oldURL }) => {
+    // Another link in the address bar is a visit; Back out of the lessons is not.
+    const isBack = location.hash === address && oldURL.includes('#lesson');
+    if (location.hash.includes('scenario=') && !isBack) location.reload();
+    else void route();
+  });
   addEventListener('popstate', route);
   void route();
   // A trace from elsewhere, from whoever has one.

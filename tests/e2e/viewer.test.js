@@ -345,3 +345,20 @@ test('selection, folds and scroll stay while dozens of records arrive', async ()
   assert.equal(await page.locator('[data-record="4"]').getAttribute('aria-current'), 'true');
   assert.equal(await fold.getAttribute('aria-expanded'), 'false');
 });
+
+test('a link that is pasted into the open page is followed, and Back out of the lessons stays with the run', async () => {
+  const { page, lab, url } = await openLab({ path: '?speed=max#v=1&scenario=denied&seed=7' });
+  await lab.run();
+  await lab.stands('waiting');
+  await page.getByRole('link', { name: 'Lessons' }).click();
+  await page.locator('.contents').waitFor();
+  await page.goBack();
+  await page.locator('.contents').waitFor({ state: 'detached' });
+  assert.equal(await lab.state.textContent(), 'waiting');
+
+  const reloaded = page.waitForEvent('load');
+  await page.goto(new URL('?speed=max#v=1&scenario=loop-same&seed=7', url).href);
+  await reloaded;
+  await waitUntilReady(page);
+  assert.equal(await page.getByRole('combobox', { name: 'Scenario' }).inputValue(), 'loop-same');
+});

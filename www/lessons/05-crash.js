@@ -27,7 +27,7 @@ export default {
   },
   acts: [
     {
-      say: 'Press **⌄** beside **Crash**, type “refund”, and choose “after the refund happened, before its answer”.',
+      say: 'Open **Crash when…** (the ⌄ beside **Crash**), type “refund”, and choose “after the refund happened, before its answer”.',
       done: (now) => now.armed.includes(GAP) || diedBehindIt(now),
     },
     { say: 'Press **Run** ([[Space]]).', done: (now) => now.begun },

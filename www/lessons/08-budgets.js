@@ -41,7 +41,7 @@ export default {
     },
     {
       say: 'Loop guard on again: make it circle longer than allowed all the same.',
-      hint: 'The guard can only count what it remembers. Switch **Counters in the checkpoint** off, arm a crash in step 2, run and resume.',
+      hint: 'The guard can only count what it remembers. Switch **Counters in the checkpoint** off, arm a crash in step 2 (the ⌄ beside **Crash**), run and resume.',
       met: (now) => now.isOn('loop_guard') && now.isBroken('no_circles'),
     },
     {
