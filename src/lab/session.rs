@@ -52,6 +52,8 @@ pub struct Session {
     tamper: Option<fn(&mut EffectKind)>,
     /// False: the caller says when to judge, and what.
     judges: bool,
+    /// What the run began with, if it goes on from another run's checkpoint.
+    origin: Option<Arc<AgentState>>,
 }
 
 /// What a tick did.
@@ -135,16 +137,27 @@ impl Session {
     ///
     /// What people approved there was approved for that run. It is asked again here.
     pub fn start_from(setup: Setup, state: &AgentState, store: &mut dyn Store) -> Result<Session, SessionError> {
-        let run_id = setup.run_id_from(state);
-        let config = Arc::new(setup.scenario.config(setup.mechanisms, setup.seed, run_id));
-        let state = Arc::new(AgentState { log_position: 0, approvals: Vec::new(), ..state.clone() });
+        let origin = Arc::new(AgentState { log_position: 0, approvals: Vec::new(), ..state.clone() });
         let epoch = store.take_over().map_err(SessionError::Store)?;
         let writer = Writer { epoch, fenced: setup.mechanisms.has(Mechanism::SingleWriter) };
-        store.save(writer, &state).map_err(SessionError::Store)?;
-        let mut session = Session::reopen(setup, Vec::new(), Progress::default(), store);
-        session.config = config;
+        store.save(writer, &origin).map_err(SessionError::Store)?;
+        let mut session = Session::reopen_from(setup, state, Vec::new(), Progress::default(), store);
         session.resume(store)?;
         Ok(session)
+    }
+
+    /// A session on a run that is in storage and that began with a checkpoint of another run. There is no agent in it.
+    pub fn reopen_from(
+        setup: Setup,
+        state: &AgentState,
+        rows: Vec<Arc<super::ledger::Row>>,
+        progress: Progress,
+        store: &dyn Store,
+    ) -> Session {
+        let run_id = setup.run_id_from(state);
+        let config = Arc::new(setup.scenario.config(setup.mechanisms, setup.seed, run_id));
+        let origin = Arc::new(AgentState { log_position: 0, approvals: Vec::new(), ..state.clone() });
+        Session { config, origin: Some(origin), ..Session::reopen(setup, rows, progress, store) }
     }
 
     /// A session on a run that is in storage. There is no agent in it: `resume` makes one.
@@ -186,6 +199,7 @@ impl Session {
             breaches: Vec::new(),
             tamper: None,
             judges: true,
+            origin: None,
             scenario: setup.scenario,
         };
         session.judge();

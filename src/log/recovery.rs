@@ -144,15 +144,21 @@ fn forget_approvals(run: &mut Run) {
     }
 }
 
-/// The run after the first `count` records of a log: what the agent knew then.
+/// The run after the first `count` records of a log: what the agent knew then. `origin`: the checkpoint of another run that it began
+/// with, if it did.
 ///
 /// Where a mechanism is off that recovery needs, the agent knew less after a resume than the log does; so at each `resume` the run
 /// is rebuilt as recovery rebuilt it.
-pub fn run_at(config: &Config, records: &[Arc<Record>], count: usize) -> Result<Run, RecoveryError> {
+pub fn run_at(
+    config: &Config,
+    origin: Option<&Arc<AgentState>>,
+    records: &[Arc<Record>],
+    count: usize,
+) -> Result<Run, RecoveryError> {
     let policies = &config.policies;
     let forgets = !(policies.journal && policies.checkpoints && policies.saved_guards && policies.durable_approvals);
-    let mut run = Run::new(config);
-    let mut snapshots: Vec<Arc<AgentState>> = Vec::new();
+    let (mut run, _) = rebuild(config, origin, &[])?;
+    let mut snapshots: Vec<Arc<AgentState>> = origin.cloned().into_iter().collect();
     for (index, record) in records.iter().take(count).enumerate() {
         if let (RecordBody::Resume { checkpoint_generation, .. }, true) = (&record.body, forgets) {
             let generation = checkpoint_generation.and_then(|generation| usize::try_from(generation).ok()).unwrap_or(0);

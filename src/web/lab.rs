@@ -11,7 +11,7 @@ use super::local_store::LocalStore;
 use super::runs::{SESSION_VERSION, check_version, scenario_info, unreadable};
 use super::{draw, lab_error, scenario_of, to_js};
 use crate::agent::protocol::{Decision, EffectKind};
-use crate::agent::state::Status;
+use crate::agent::state::{AgentState, Status};
 use crate::json::{Fields, ReadError, count, parse, read};
 use crate::lab::ledger::Row;
 use crate::lab::mechanisms::{Mechanism, Mechanisms};
@@ -22,6 +22,7 @@ use crate::lab::spots::Progress;
 use crate::log::checkpoint;
 use crate::log::store::{LogDamage, MemoryStore, Store, StoreError};
 use crate::report::gaps::gaps_ahead;
+use crate::report::imported::read_checkpoint;
 use crate::report::view::{
     EffectView, HostFacts, Known, effect_in_flight, pretty, record_detail, record_views, snapshots_view, view, view_at,
 };
@@ -42,6 +43,8 @@ pub struct Lab {
     /// Records whose bytes are counted in `shown`.
     counted_records: usize,
     branch: u32,
+    /// The checkpoint of another run with which it began, as JSON text.
+    origin: Option<String>,
     /// What was done to the run, so that it can be done again.
     deeds: Vec<Deed>,
 }
@@ -127,7 +130,9 @@ impl Lab {
     /// The name that a run with these options has in storage.
     #[wasm_bindgen]
     pub fn run_id_of(#[wasm_bindgen(unchecked_param_type = "LabOptions")] options: JsValue) -> Result<String, JsValue> {
-        Ok(Options::of(&options)?.setup()?.run_id().to_string())
+        let options = Options::of(&options)?;
+        let (setup, origin) = (options.setup()?, origin_of(options.checkpoint.as_deref())?);
+        Ok(run_id_of(&setup, origin.as_ref()).to_string())
     }
 
     /// Opens a run that is in localStorage. Its agent is gone: `resume` makes a new one.
@@ -143,8 +148,12 @@ impl Lab {
         let rows = read_rows(&store, 0).map_err(|error| damaged(&error))?;
         let saved_rows = rows.len();
         let setup = Setup { scenario, mechanisms, seed, interactive: true, branch };
-        let session = Session::reopen(setup, rows, progress, &store);
-        let mut lab = Lab { saved_rows, branch, deeds, ..Lab::new(session, AnyStore::Local(store)) };
+        let origin = store.get("origin");
+        let session = match origin_of(origin.as_deref())? {
+            Some(state) => Session::reopen_from(setup, &state, rows, progress, &store),
+            None => Session::reopen(setup, rows, progress, &store),
+        };
+        let mut lab = Lab { saved_rows, branch, deeds, origin, ..Lab::new(session, AnyStore::Local(store)) };
         lab.read_storage();
         Ok(lab)
     }
@@ -310,6 +319,12 @@ impl Lab {
         Value::Object(fields).to_string()
     }
 
+    /// The checkpoint of another run with which this one began, as JSON text.
+    #[wasm_bindgen]
+    pub fn origin(&self) -> Option<String> {
+        self.origin.clone()
+    }
+
     /// The log as JSON Lines.
     #[wasm_bindgen]
     pub fn log_jsonl(&self) -> String {
@@ -327,21 +342,27 @@ impl Lab {
 
 impl Lab {
     fn set_up(options: &Options) -> Result<Lab, JsValue> {
-        let setup = options.setup()?;
+        let (setup, origin) = (options.setup()?, origin_of(options.checkpoint.as_deref())?);
         let mut store = match options.is_local {
-            true => AnyStore::Local(LocalStore::create(&setup.run_id()).map_err(store_error)?),
+            true => AnyStore::Local(LocalStore::create(&run_id_of(&setup, origin.as_ref())).map_err(store_error)?),
             false => AnyStore::Memory(MemoryStore::default()),
         };
-        let session = Session::start(setup, store.inner_mut()).map_err(session_error)?;
-        let lab = Lab { branch: options.branch, ..Lab::new(session, store) };
+        let session = match &origin {
+            Some(state) => Session::start_from(setup, state, store.inner_mut()),
+            None => Session::start(setup, store.inner_mut()),
+        };
+        let origin = options.checkpoint.clone();
+        let mut lab = Lab { branch: options.branch, origin, ..Lab::new(session.map_err(session_error)?, store) };
         if let AnyStore::Local(store) = &lab.store {
             // A run that cannot be opened again is not begun.
-            let saved = store.set("scenario", &lab.session.scenario().json);
+            let saved = lab.origin.as_ref().map_or(Ok(()), |origin| store.set("origin", origin));
+            let saved = saved.and_then(|()| store.set("scenario", &lab.session.scenario().json));
             if let Err(error) = saved.and_then(|()| store.set("session", &write_session(&lab.session, lab.branch, &lab.deeds))) {
                 let _ = store.clear();
                 return Err(store_error(error));
             }
         }
+        lab.read_storage();
         Ok(lab)
     }
 
@@ -355,6 +376,7 @@ impl Lab {
             shown: HostFacts::default(),
             counted_records: 0,
             branch: 0,
+            origin: None,
             deeds: Vec::new(),
         }
     }
@@ -510,6 +532,7 @@ struct Options {
     seed: Option<String>,
     is_local: bool,
     branch: u32,
+    checkpoint: Option<String>,
 }
 
 impl Options {
@@ -532,6 +555,7 @@ impl Options {
             mechanisms,
             seed: field("seed").as_string(),
             branch: field("branch").as_f64().map_or(0, |branch| branch as u32),
+            checkpoint: field("checkpoint").as_string(),
             is_local: match storage.as_str() {
                 "local" => true,
                 "memory" => false,
@@ -553,6 +577,15 @@ impl Options {
         let mechanisms = self.mechanisms.unwrap_or(scenario.mechanisms);
         Ok(Setup { mechanisms, scenario, seed, interactive: true, branch: self.branch })
     }
+}
+
+/// The checkpoint with which a run begins, from its JSON text.
+fn origin_of(checkpoint: Option<&str>) -> Result<Option<AgentState>, JsValue> {
+    checkpoint.map(read_checkpoint).transpose().map_err(|error| lab_error("damaged", &error.to_string()))
+}
+
+fn run_id_of(setup: &Setup, origin: Option<&AgentState>) -> Arc<str> {
+    origin.map_or_else(|| setup.run_id(), |state| setup.run_id_from(state))
 }
 
 /// A fresh seed of 32 bits: short enough for a link.

@@ -6,6 +6,7 @@ use super::{Progress, Session, Stage, World};
 use crate::agent::Agent;
 use crate::agent::config::Config;
 use crate::agent::protocol::{Effect, EffectKind};
+use crate::agent::run::Run;
 use crate::agent::state::Status;
 use crate::lab::invariants::{Breach, Evidence, INVARIANTS, Kind};
 use crate::lab::mechanisms::Mechanisms;
@@ -13,6 +14,7 @@ use crate::lab::scenario::{Scenario, When};
 use crate::lab::seat::Seat;
 use crate::lab::world::Reply;
 use crate::log::record::Record;
+use crate::log::recovery::{RecoveryError, run_at};
 
 impl Session {
     pub(super) fn judge(&mut self) {
@@ -73,6 +75,11 @@ impl Session {
     /// The log as far as this session knows it.
     pub fn log(&self) -> &[Arc<Record>] {
         &self.log
+    }
+
+    /// The run as the agent knew it after the first `count` records of the log.
+    pub fn run_at(&self, count: usize) -> Result<Run, RecoveryError> {
+        run_at(&self.config, self.origin.as_ref(), &self.log, count)
     }
 
     /// What the agent was given.

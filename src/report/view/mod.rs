@@ -24,7 +24,6 @@ use crate::lab::seat::SeatState;
 use crate::lab::session::Session;
 use crate::lab::world::World;
 use crate::log::record::{Record, RecordBody};
-use crate::log::recovery::run_at;
 
 /// Everything the panels and controls show.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -120,7 +119,7 @@ pub fn view_at(session: &Session, index: usize) -> LabView {
         RecordBody::Resume { .. } => Some(false),
         _ => None,
     });
-    let run = run_at(session.config(), log, log.len()).ok();
+    let run = session.run_at(log.len()).ok();
     let rows = session.world().rows();
     let later = |row: &Arc<Row>| match row.record {
         Some(cause) => cause >= index as u64,

@@ -11,7 +11,6 @@ use crate::lab::ledger::Row;
 use crate::lab::session::Session;
 use crate::log::checkpoint;
 use crate::log::record::{Record, RecordBody};
-use crate::log::recovery::run_at;
 use crate::report::describe::{Tone, clock, line, tone};
 use crate::report::diff::{Change, changes};
 
@@ -140,7 +139,7 @@ pub struct RecordDetail {
 pub fn record_detail(session: &Session, index: usize) -> Option<RecordDetail> {
     let log = session.log();
     let record = record_view(log, index)?;
-    let state_at = |count| run_at(session.config(), log, count).map(|run| checkpoint::to_json(&run.state)).unwrap_or(Value::Null);
+    let state_at = |count| session.run_at(count).map(|run| checkpoint::to_json(&run.state)).unwrap_or(Value::Null);
     let (before, after) = (state_at(index), state_at(index + 1));
     let caused = |(_, row): &(usize, &Arc<Row>)| row.record == Some(index as u64);
     Some(RecordDetail {

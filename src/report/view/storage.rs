@@ -9,7 +9,6 @@ use crate::agent::state::AgentState;
 use crate::lab::session::Session;
 use crate::log::checkpoint;
 use crate::log::record::{Record, RecordBody};
-use crate::log::recovery::run_at;
 use crate::log::store::FoundSnapshot;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -94,7 +93,7 @@ fn snapshots_in(session: &Session, log: &[Arc<Record>]) -> Vec<FoundSnapshot> {
         _ => None,
     });
     let found = |(index, bytes, generation): (usize, u64, u64)| {
-        let state = run_at(session.config(), log, index).map(|run| run.state).map_err(|error| error.to_string());
+        let state = session.run_at(index).map(|run| run.state).map_err(|error| error.to_string());
         FoundSnapshot { generation, bytes, state }
     };
     saved.take(2).map(found).collect()

@@ -3,7 +3,6 @@
 use crashlab::agent::state::Status;
 use crashlab::lab::scenario::Scenario;
 use crashlab::lab::session::{Session, Setup, Tick};
-use crashlab::log::recovery::run_at;
 use crashlab::log::store::MemoryStore;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -74,7 +73,7 @@ fn f20_a_model_call_that_fails_for_good_and_may_have_been_billed_is_counted_by_t
     });
     let (session, _) = ran(&scenario);
     assert_eq!(session.status(), Some(Status::ModelFailed));
-    let from_log = run_at(session.config(), session.log(), session.log().len()).unwrap();
+    let from_log = session.run_at(session.log().len()).unwrap();
     assert_eq!(from_log.state, session.agent().unwrap().run().state);
     assert_eq!(last(&session, "stop")["used"], from_log.state.cost.usd_number());
     assert!(from_log.state.cost >= session.world().meter().3, "{}", from_log.state.cost.usd());

@@ -7,7 +7,6 @@ use crashlab::lab::session::{Session, Setup, Tick};
 use crashlab::lab::spots::Progress;
 use crashlab::log::checkpoint;
 use crashlab::log::record::{Record, RecordBody, read_log};
-use crashlab::log::recovery::run_at;
 use crashlab::log::store::{MemoryStore, Store, seal, unseal};
 use serde_json::{Value, json};
 
@@ -329,7 +328,7 @@ fn f30_after_a_resume_what_was_replayed_stands_once_in_the_trace() {
         let results = log_json(&store).iter().filter(|record| record["type"] == "tool_result").count();
         assert_eq!(results, 7, "{when:?} effect {effect}");
         // The trace alone gives the state, with the crash in it.
-        let run = run_at(session.config(), session.log(), session.log().len()).unwrap();
+        let run = session.run_at(session.log().len()).unwrap();
         assert_eq!(run.state, session.agent().unwrap().run().state, "{when:?} effect {effect}");
     }
 }
