@@ -10,6 +10,7 @@ pub mod ledger;
 pub mod mechanisms;
 pub mod model;
 pub mod replay;
+pub mod run_file;
 pub mod scenario;
 pub mod seat;
 pub mod services;

@@ -4,6 +4,7 @@ pub mod describe;
 pub mod diagnose;
 pub mod diff;
 pub mod evaluate;
+pub mod file_kind;
 pub mod gaps;
 pub mod herd;
 pub mod imported;

@@ -16,5 +16,6 @@ mod records;
 mod recovery;
 mod replay;
 mod reports;
+mod run_file;
 mod scenarios;
 mod support;

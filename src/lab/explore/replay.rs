@@ -32,7 +32,8 @@ use crate::log::store::{MemoryStore, Store};
 /// The version of the format.
 pub const VERSION: u64 = 1;
 
-const FORMAT: &str = "crashlab replay";
+/// What the field `format` says.
+pub const FORMAT: &str = "crashlab replay";
 
 /// A run that can be had again.
 #[derive(Clone, Debug, PartialEq, Eq)]
