@@ -49,6 +49,22 @@ impl std::error::Error for ImportError {}
 pub struct Trace {
     bytes: Arc<[u8]>,
     lines: Vec<Line>,
+    runs: Vec<RunSummary>,
+    start_ms: u64,
+}
+
+/// Reads a trace bit by bit, so that whoever waits can be told how far it is.
+#[derive(Clone, Debug)]
+pub struct TraceReader {
+    trace: Trace,
+    /// How many lines cannot be read, and the first of them.
+    broken: usize,
+    first_broken: Option<(usize, String)>,
+    /// The place of each run among the trace's.
+    places: BTreeMap<Arc<str>, usize>,
+    /// Where the next line starts, and how many there were before it.
+    start: usize,
+    number: usize,
 }
 
 /// A line that is not empty.
@@ -146,56 +162,97 @@ const TYPES: [Type; 15] = [
 /// The fields of every record.
 const COMMON: [(&str, &str); 4] = [("ts", "0"), ("run_id", "\"\""), ("step", "0"), ("type", "\"untyped\"")];
 
-impl Trace {
-    /// Reads a file. `Err`: it is no trace.
-    pub fn read(bytes: &[u8]) -> Result<Trace, ImportError> {
+impl TraceReader {
+    /// A reader at the start of a file.
+    pub fn new(bytes: Arc<[u8]>) -> TraceReader {
+        // A mark of byte order is no part of the first line.
+        let start = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        let trace = Trace { bytes, lines: Vec::new(), runs: Vec::new(), start_ms: 0 };
+        TraceReader { trace, broken: 0, first_broken: None, places: BTreeMap::new(), start, number: 0 }
+    }
+
+    /// Reads up to this many lines; false at the end of the file. `Err`: it is no trace.
+    pub fn read_lines(&mut self, count: usize) -> Result<bool, ImportError> {
+        let bytes = self.trace.bytes.clone();
         if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
             return Err(refused(1, "this is UTF-16 text; a trace is UTF-8"));
         }
-        let mut lines: Vec<Line> = Vec::new();
-        let mut first_broken: Option<(usize, String)> = None;
-        let mut broken = 0;
-        // A mark of byte order is no part of the first line.
-        let mut start = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        let mut number = 0;
-        while start < bytes.len() {
-            number += 1;
+        for _ in 0..count {
+            if self.start >= bytes.len() || self.broken > MAX_BROKEN {
+                return Ok(false);
+            }
+            self.number += 1;
+            let (start, number) = (self.start, self.number);
             let length = bytes[start..].iter().position(|&byte| byte == b'\n');
             let end = length.map_or(bytes.len(), |length| start + length);
+            self.start = end + 1;
             let line = &bytes[start..end];
-            if !line.trim_ascii().is_empty() {
-                let form = form_of(line, length.is_none());
-                if let Form::Broken(error) = &form {
-                    broken += 1;
-                    first_broken.get_or_insert_with(|| (number, error.to_string()));
-                }
-                lines.push(Line { number, form, start, end });
-                if lines.len() > MAX_RECORDS {
-                    return Err(refused(number, &format!("this is record {}; at most {MAX_RECORDS} are read", MAX_RECORDS + 1)));
-                }
-                if broken > MAX_BROKEN {
-                    break;
-                }
+            if line.trim_ascii().is_empty() {
+                continue;
             }
-            start = end + 1;
+            if self.trace.lines.len() == MAX_RECORDS {
+                return Err(refused(number, &format!("this is record {}; at most {MAX_RECORDS} are read", MAX_RECORDS + 1)));
+            }
+            let (form, record) = form_of(line, length.is_none());
+            if let Form::Broken(error) = &form {
+                self.broken += 1;
+                self.first_broken.get_or_insert_with(|| (number, error.to_string()));
+            }
+            if let Some(record) = record {
+                self.count(&record);
+            }
+            self.trace.lines.push(Line { number, form, start, end });
         }
-        if lines.is_empty() {
+        Ok(true)
+    }
+
+    /// Counts a record to its run.
+    fn count(&mut self, record: &Record) {
+        let runs = &mut self.trace.runs;
+        if runs.is_empty() {
+            self.trace.start_ms = record.ts_ms;
+        }
+        let place = *self.places.entry(record.run_id.clone()).or_insert(runs.len());
+        match runs.get_mut(place) {
+            Some(run) => run.records += 1,
+            None => runs.push(RunSummary { run_id: record.run_id.to_string(), records: 1 }),
+        }
+    }
+
+    /// The part of the file that is read, from 0 to 1.
+    pub fn progress(&self) -> f64 {
+        (self.start as f64 / self.trace.bytes.len().max(1) as f64).min(1.0)
+    }
+
+    /// The trace, once all lines are read.
+    pub fn finish(self) -> Result<Trace, ImportError> {
+        let TraceReader { trace, broken, first_broken, .. } = self;
+        let Some(first) = trace.lines.first() else {
             return Err(refused(1, "the file is empty; a trace has one record, a JSON object, a line"));
-        }
-        let is_suspicious = broken > 0 || lines.len() == 1;
-        if let Some(what) = is_suspicious.then(|| what_it_is(bytes)).flatten() {
-            return Err(refused(lines[0].number, what));
+        };
+        let is_suspicious = broken > 0 || trace.lines.len() == 1;
+        if let Some(what) = is_suspicious.then(|| what_it_is(&trace.bytes)).flatten() {
+            return Err(refused(first.number, what));
         }
         match first_broken {
-            Some((number, error)) if broken == lines.len() || broken > MAX_BROKEN => Err(refused(number, &error)),
-            _ => Ok(Trace { bytes: bytes.into(), lines }),
+            Some((number, error)) if broken == trace.lines.len() || broken > MAX_BROKEN => Err(refused(number, &error)),
+            _ => Ok(trace),
         }
+    }
+}
+
+impl Trace {
+    /// Reads a file. `Err`: it is no trace.
+    pub fn read(bytes: &[u8]) -> Result<Trace, ImportError> {
+        let mut reader = TraceReader::new(bytes.into());
+        while reader.read_lines(usize::MAX)? {}
+        reader.finish()
     }
 
     /// A log as a trace.
     pub fn of_log(log: &[Arc<Record>]) -> Trace {
         let text: String = log.iter().map(|record| record.to_line() + "\n").collect();
-        Trace::read(text.as_bytes()).unwrap_or(Trace { bytes: [].into(), lines: Vec::new() })
+        Trace::read(text.as_bytes()).unwrap_or(TraceReader::new([].into()).trace)
     }
 
     /// The file as it was, byte for byte: what an export writes.
@@ -225,7 +282,10 @@ impl Trace {
     /// The record of a line. In one that lacks a field stands a neutral value for it (nothing, zero): look at the line's remarks
     /// before you take it for a fact. `None` if the line cannot be read.
     pub fn record(&self, index: usize) -> Option<Record> {
-        let value = self.value(index)?;
+        self.record_of(index, self.value(index)?)
+    }
+
+    fn record_of(&self, index: usize, value: Value) -> Option<Record> {
         match self.lines.get(index)?.form {
             Form::Known => Record::from_json(&value).ok(),
             Form::Foreign(_) => complete(value).0,
@@ -245,8 +305,8 @@ impl Trace {
 
     /// What the file is, for the page.
     pub fn summary(&self) -> TraceSummary {
-        let mut summary = TraceSummary { records: self.lines.len(), foreign: 0, runs: Vec::new(), problems: Vec::new() };
-        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        let runs = self.runs.iter().filter(|run| !run.run_id.is_empty()).cloned().collect();
+        let mut summary = TraceSummary { records: self.lines.len(), foreign: 0, runs, problems: Vec::new() };
         for (index, line) in self.lines.iter().enumerate() {
             match &line.form {
                 Form::Known => {}
@@ -255,41 +315,37 @@ impl Trace {
                     summary.problems.push(Problem { index, line: line.number, message: error.to_string() });
                 }
             }
-            let value = self.value(index);
-            if let Some(run_id) = value.as_ref().and_then(|value| value.get("run_id")?.as_str()) {
-                let place = *places.entry(run_id.to_string()).or_insert(summary.runs.len());
-                match summary.runs.get_mut(place) {
-                    Some(run) => run.records += 1,
-                    None => summary.runs.push(RunSummary { run_id: run_id.to_string(), records: 1 }),
-                }
-            }
         }
         summary
     }
 
     /// Lines as the page's list shows them: `count` of them, from `first` on.
     pub fn rows(&self, first: usize, count: usize) -> Vec<TraceRow> {
-        let start_ms = (0..self.lines.len()).find_map(|index| self.record(index)).map_or(0, |record| record.ts_ms);
         let end = first.saturating_add(count).min(self.lines.len());
-        (first.min(end)..end).map(|index| self.row(index, start_ms)).collect()
+        (first.min(end)..end).map(|index| self.row(index)).collect()
     }
 
-    fn row(&self, index: usize, start_ms: u64) -> TraceRow {
+    fn row(&self, index: usize) -> TraceRow {
         let line = &self.lines[index];
         let (form, remarks) = match &line.form {
             Form::Foreign(remarks) => ("foreign", (**remarks).clone()),
             Form::Known | Form::Broken(_) => ("known", Remarks::default()),
         };
         let text = String::from_utf8_lossy(&self.bytes[line.start..line.end]).trim_end_matches('\r').to_string();
-        let record = match self.record(index) {
+        let value = self.value(index);
+        let extra = more_in(value.as_ref(), &remarks);
+        let record = match value.and_then(|value| self.record_of(index, value)) {
             Some(record) => {
                 let record = Arc::new(record);
                 let Some(view) = record_views(std::slice::from_ref(&record), 0).pop() else {
                     return self.broken_row(index, text);
                 };
-                let told =
-                    if remarks == Remarks::default() { view.text } else { foreign_text(&record, &remarks, view.text, &text) };
-                let at_s = record.ts_ms.saturating_sub(start_ms) as f64 / 1_000.0;
+                let told = if remarks == Remarks::default() {
+                    view.text
+                } else {
+                    foreign_text(&record, &remarks, view.text, &text, &extra)
+                };
+                let at_s = record.ts_ms.saturating_sub(self.start_ms) as f64 / 1_000.0;
                 RecordView { index, at_s, line: text, text: told, ..view }
             }
             None => return self.broken_row(index, text),
@@ -320,42 +376,53 @@ impl Trace {
     }
 }
 
-/// What a record of another program says in a line: as one of ours if it says enough, else as it stands.
-fn foreign_text(record: &Record, remarks: &Remarks, as_ours: String, line: &str) -> String {
+/// The fields that this program does not know, in a few words.
+fn more_in(value: Option<&Value>, remarks: &Remarks) -> String {
+    let said = |name: &String| {
+        let value = value?.get(name)?;
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+        Some(format!("{name} {}", preview(&text, 60)))
+    };
+    remarks.unknown.iter().take(4).filter_map(said).collect::<Vec<_>>().join(", ")
+}
+
+/// What a record of another program says in a line: as one of ours if it says enough, with what it says besides; else as it stands.
+fn foreign_text(record: &Record, remarks: &Remarks, as_ours: String, line: &str, extra: &str) -> String {
     let calls = match &record.body {
         RecordBody::LlmCall(call) => call.tool_calls.iter().map(|call| call.identity.to_string()).collect(),
         _ => Vec::new(),
     };
     let is_named = |field: &str| remarks.missing.iter().any(|missing| missing == field);
     let is_empty = ["tool", "args", "decision", "approver", "guard", "observed", "status"].into_iter().any(is_named);
-    match as_ours.as_str() {
+    let said = match as_ours.as_str() {
         "" if !calls.is_empty() => format!("calls {}", preview(&calls.join(", "), 140)),
-        "" => preview(line, 140).to_string(),
-        _ if is_empty || !remarks.wrong.is_empty() => preview(line, 140).to_string(),
+        "" => return preview(line, 140).to_string(),
+        _ if is_empty || !remarks.wrong.is_empty() => return preview(line, 140).to_string(),
         _ => as_ours,
-    }
+    };
+    if extra.is_empty() { said } else { format!("{said}, {extra}") }
 }
 
 fn refused(line: usize, message: &str) -> ImportError {
     ImportError { line, message: message.to_string() }
 }
 
-/// What one line is. `is_last`: the file ends in it.
-fn form_of(line: &[u8], is_last: bool) -> Form {
+/// What one line is, and the record in it. `is_last`: the file ends in it.
+fn form_of(line: &[u8], is_last: bool) -> (Form, Option<Record>) {
     let broken = |error: String| {
         let cut = if is_last { "the last line was cut: " } else { "" };
-        Form::Broken(format!("{cut}{error}").into())
+        (Form::Broken(format!("{cut}{error}").into()), None)
     };
     let text = match std::str::from_utf8(line) {
         Ok(text) => text,
         Err(error) => return broken(format!("not UTF-8 text from byte {} of the line on", error.valid_up_to() + 1)),
     };
     match parse(text) {
-        Ok(value) if value.is_object() => match complete(value).1 {
-            remarks if remarks == Remarks::default() => Form::Known,
-            remarks => Form::Foreign(Box::new(remarks)),
+        Ok(value) if value.is_object() => match complete(value) {
+            (record, remarks) if remarks == Remarks::default() => (Form::Known, record),
+            (record, remarks) => (Form::Foreign(Box::new(remarks)), record),
         },
-        Ok(other) => Form::Broken(wrong("$", "an object", &other).message().into()),
+        Ok(other) => (Form::Broken(wrong("$", "an object", &other).message().into()), None),
         Err(error) => broken(in_one_line(&error)),
     }
 }
