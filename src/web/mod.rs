@@ -5,6 +5,8 @@
 
 #[cfg(feature = "engine")]
 mod engine;
+#[cfg(feature = "study")]
+mod files;
 #[cfg(feature = "lab")]
 mod lab;
 #[cfg(feature = "lab")]

@@ -43,6 +43,6 @@ fn trace_of(text: &str) -> Result<Trace, JsValue> {
     Trace::read(text.as_bytes()).map_err(|error| lab_error("damaged", &error.to_string()))
 }
 
-fn json_text(value: &impl Serialize) -> Result<String, JsValue> {
+pub(super) fn json_text(value: &impl Serialize) -> Result<String, JsValue> {
     serde_json::to_string(value).map_err(|error| lab_error("refused", &error.to_string()))
 }

@@ -5,8 +5,10 @@ use wasm_bindgen::prelude::*;
 
 use super::{lab_error, scenario_of};
 use crate::log::record::{Record, RecordBody, read_log};
+use crate::report::imported::Trace;
 use crate::report::mcp;
 use crate::report::otel::{Options, export, problems};
+use crate::report::view::pretty;
 
 /// A log as one line of OTLP/JSON.
 #[wasm_bindgen]
@@ -45,12 +47,20 @@ pub fn mcp_request(log: &str, place: usize) -> Result<Option<String>, JsValue> {
     Ok(mcp::request(record, tracestate.as_deref()).map(|request| request.to_string()))
 }
 
+/// A line of a trace as an MCP request in JSON, if it is a `tool_call`. `tracestate`: the run's, from its `run_start`.
+#[wasm_bindgen]
+pub fn mcp_request_of(line: &str, tracestate: Option<String>) -> Result<Option<String>, JsValue> {
+    let trace = Trace::read(line.as_bytes()).map_err(|error| lab_error("damaged", &error.to_string()))?;
+    let request = trace.record(0).and_then(|record| mcp::request(&record, tracestate.as_deref()));
+    Ok(request.map(|request| pretty(&request)))
+}
+
 /// The tools of a scenario as MCP's `tools/list` shows them, in JSON.
 #[wasm_bindgen]
 pub fn mcp_tools(scenario: &str) -> Result<String, JsValue> {
     let scenario = scenario_of(scenario)?;
     let tools: serde_json::Value = scenario.tools.iter().map(mcp::definition).collect();
-    Ok(tools.to_string())
+    Ok(pretty(&tools))
 }
 
 fn records_of(log: &str) -> Result<Vec<Record>, JsValue> {

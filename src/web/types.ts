@@ -10,6 +10,8 @@ export interface LabOptions {
   storage: 'local' | 'memory';
   /** Which of the runs of the same input this is; each has its own storage. Absent: 0. */
   branch?: number;
+  /** The checkpoint of another run with which this one begins, as JSON text. Absent: it begins at the beginning. */
+  checkpoint?: string;
 }
 
 /** What a scenario is about. */
@@ -399,6 +401,64 @@ export interface MatrixColumn {
 export interface LabError extends Error {
   code:
     'bad_scenario' | 'misfit' | 'storage' | 'not_found' | 'refused' | 'damaged' | 'bad_argument';
+}
+
+/** What a file is meant to be. What is nothing else is read as a trace. */
+export type FileKind = 'trace' | 'checkpoint' | 'run' | 'replay' | 'scenario' | 'otlp';
+
+/** A trace from a file. */
+export interface TraceSummary {
+  /** Lines that are not empty. */
+  records: number;
+  /** How many of them have something missing, unknown or wrong. */
+  foreign: number;
+  runs: { run_id: string; records: number }[];
+  /** Lines that cannot be read: their place among the records, and the number of the line in the file. */
+  problems: { index: number; line: number; message: string }[];
+}
+
+/** A line of a trace from a file. */
+export interface TraceRow {
+  record: RecordView;
+  /** Its number in the file, from 1. */
+  line_number: number;
+  form: 'known' | 'foreign' | 'broken';
+  /** Fields by their path, such as `tool_calls[0].id`. */
+  remarks: { unknown_type: boolean; missing: string[]; unknown: string[]; wrong: string[] };
+}
+
+/** What a checkpoint says of itself. */
+export interface CheckpointSummary {
+  task_id: string;
+  step: number;
+  messages: number;
+  llm_calls: number;
+  /** Decisions of people in that run. They do not count in another one. */
+  approvals: number;
+}
+
+/** What a run was set up from, for its file. */
+export interface RunFileOptions {
+  /** The scenario as JSON text. */
+  scenario: string;
+  /** The mechanisms that are off. */
+  off: string[];
+  seed: string;
+  branch: number;
+  /** What the run began with, if it began with a checkpoint. */
+  checkpoint?: string;
+}
+
+/** A run from a file: `scenario` to `checkpoint` are `LabOptions`, and `done` is for `Lab.replay`. */
+export interface OpenedRun {
+  run_id: string;
+  scenario: string;
+  mechanisms: Record<string, boolean>;
+  seed: string;
+  branch: number;
+  checkpoint: string | null;
+  done: { deeds: unknown[]; moment: number };
+  records: number;
 }
 
 /** How a log becomes a trace of OpenTelemetry. */
