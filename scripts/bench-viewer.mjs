@@ -88,7 +88,7 @@ async function show(page, { text }, last) {
     async ([text, last]) => {
       const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
       const start = performance.now();
-      dispatchEvent(new CustomEvent('crashlab:trace', { detail: { name: 'long.jsonl', text } }));
+      dispatchEvent(new CustomEvent('crashlab:file', { detail: new File([text], 'long.jsonl') }));
       while (!document.querySelector('[data-record]')) await painted();
       if (last !== undefined) {
         const whole = (last + 1).toLocaleString('en');

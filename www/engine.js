@@ -156,6 +156,7 @@ export class Engine {
       scenario,
       seed,
       mechanisms: Object.fromEntries(mechanisms.map(({ id, on }) => [id, on])),
+      checkpoint: this.origin,
     };
     const { run_id } = this.view;
     this.#tell(options, { deeds, records: record + 1 }, () => this.#putAside(run_id));
@@ -164,15 +165,16 @@ export class Engine {
   }
 
   /**
-   * Does to a new run what was done to another, as a link tells it. A present run that has begun is put aside.
+   * Does to a new run what was done to another, as a link or a file tells it. A present run that has begun is put aside.
    * @param {Omit<LabOptions, 'storage'>} options
    * @param {{ deeds: unknown[], moment: number }} done
    * @param {string} [name]
    * @param {boolean} [lasting]
+   * @param {boolean} [exact]  Under its own id, even if there is a run of that id: then only in this page.
    */
-  retell(options, done, name = this.name, lasting) {
+  retell(options, done, name = this.name, lasting, exact) {
     const run_id = this.prepared ? null : this.view?.run_id;
-    this.#tell(options, done, () => run_id && this.#putAside(run_id), lasting);
+    this.#tell(options, done, () => run_id && this.#putAside(run_id), lasting, exact);
     this.name = name;
     this.refresh();
   }
@@ -182,15 +184,20 @@ export class Engine {
    * @param {object} deeds
    * @param {() => void} before  What to do with the present run, once the new one is there.
    * @param {boolean} [lasting]  Whether the new one goes to the browser's storage.
+   * @param {boolean} [exact]
    */
-  #tell(options, deeds, before, lasting = this.#lasts) {
-    const storage = /** @type {'local' | 'memory'} */ (lasting ? 'local' : 'memory');
+  #tell(options, deeds, before, lasting = this.#lasts, exact = false) {
     let branch = options.branch ?? 0;
     // No run that is there already is written over.
     for (; ; branch++) {
-      const run_id = lab.Lab.run_id_of({ ...options, storage, branch });
+      const run_id = lab.Lab.run_id_of({ ...options, storage: 'memory', branch });
       if (!this.isKept(run_id) && !this.shelf.has(run_id) && run_id !== this.view?.run_id) break;
+      if (exact) {
+        lasting = false;
+        break;
+      }
     }
+    const storage = /** @type {'local' | 'memory'} */ (lasting ? 'local' : 'memory');
     const next = lab.Lab.replay({ ...options, storage, branch }, JSON.stringify(deeds));
     before();
     this.#replace(next);
@@ -244,6 +251,11 @@ export class Engine {
   beside(run_id) {
     const kept = this.shelf.get(run_id);
     return kept ? { name: kept.name, records: kept.records, view: kept.lab.view(0, 0) } : null;
+  }
+
+  /** The checkpoint with which the present run began, if it did. */
+  get origin() {
+    return this.#lab?.origin();
   }
 
   /** What was done to the present run, for a link. */

@@ -74,8 +74,11 @@ export function write({ scenario, off, seed, done, branch, at, is }) {
  * A sentence, if whoever gets the link cannot follow it.
  * @param {{ id: string, own?: boolean }[]} scenarios
  * @param {string} id
+ * @param {string} [checkpoint]  With which the run began.
  */
-export function doubt(scenarios, id) {
+export function doubt(scenarios, id, checkpoint) {
+  if (checkpoint)
+    return 'The link is copied, but a link has no room for the checkpoint with which this run began: it leads to a run from the beginning. Save the run as a file instead.';
   if (scenarios.some((one) => one.id === id && !one.own)) return null;
   return 'The link is copied, and it leads to a scenario of your own, which only this browser has. Whoever gets it needs the file too: export it in the editor.';
 }

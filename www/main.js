@@ -54,7 +54,7 @@ try {
     Escape: () => reader.now(),
   });
   // Whoever moves wants something, and the viewer is there before they have pressed.
-  for (const sign of ['pointermove', 'pointerdown', 'keydown'])
+  for (const sign of ['pointermove', 'pointerdown', 'keydown', 'dragenter'])
     addEventListener(sign, () => withViewer(() => {}), { once: true, passive: true });
   addEventListener('hashchange', ({ oldURL }) => {
     // Another link in the address bar is a visit; Back out of the lessons is not.
@@ -64,10 +64,10 @@ try {
   });
   addEventListener('popstate', route);
   void route();
-  // A trace from elsewhere, from whoever has one.
-  addEventListener('crashlab:trace', (event) => {
-    const { name, text } = /** @type {CustomEvent} */ (event).detail;
-    withViewer(() => reader.showTrace(String(name), String(text)));
+  // A file from elsewhere, from whoever has one.
+  addEventListener('crashlab:file', (event) => {
+    const file = /** @type {CustomEvent} */ (event).detail;
+    withViewer(() => viewer?.take(file));
   });
   if (/[?&]explore\b/.test(location.search)) withViewer(() => viewer?.explore());
   document.documentElement.dataset.ready = 'true';
@@ -143,10 +143,9 @@ function top() {
     scenario: reader.about?.id ?? '',
     title: reader.about?.title ?? '',
     shared: reader.shared,
-    exportable: engine.records.length > 0,
     onScenario: (/** @type {string} */ id) => reader.chooseScenario(id),
     onShare: () => reader.share(),
-    onExport: (/** @type {'trace' | 'checkpoint'} */ what) => reader.exportFile(what),
+    onFiles: () => withViewer(() => viewer?.files()),
     onReport: () => withViewer(() => viewer?.report()),
     onExplore: () => withViewer(() => viewer?.explore()),
     onHelp: () => withViewer(() => reader.show({ helpOpen: true })),

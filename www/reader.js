@@ -57,7 +57,7 @@ export class Reader {
   /** Goes up whenever the list has to follow the run again. */
   follows = 0;
 
-  /** A trace from a file, which is read instead of the run. @type {{ name: string, records: import('./engine.js').RecordView[] } | null} */
+  /** A trace from a file, which is read instead of the run. @type {import('./files/reading.js').Foreign | null} */
   foreign = null;
 
   /** Nobody has used the page in this browser. */
@@ -65,6 +65,8 @@ export class Reader {
 
   /** @type {string | null} */
   #seed = null;
+  /** What the next run begins with, if it does not begin at the beginning. @type {string | undefined} */
+  #checkpoint;
   #form = { key: '', approver: '', note: '' };
   #announced = '';
   #nextNotice = 0;
@@ -134,13 +136,8 @@ export class Reader {
     const mechanisms = Object.fromEntries(
       engine.mechanisms.map(({ id }) => [id, !this.off.has(id)]),
     );
-    const told = this.attempt(() =>
-      engine.retell({ scenario: about.json, mechanisms, seed, branch }, done),
-    );
-    if (!told || !engine.view) return false;
-    this.about = about;
-    this.follows++;
-    store.save({ last_run: engine.view.run_id });
+    if (!this.#retell(about, { scenario: about.json, mechanisms, seed, branch }, done))
+      return false;
     const record = at === null ? undefined : engine.records[at];
     if (at === null) return true;
     if (!record)
@@ -150,6 +147,35 @@ export class Reader {
         `Record ${at} is another than when this link was made: the scenario has changed since.`,
       );
     if (record) this.select(at);
+    return true;
+  }
+
+  /**
+   * Does to a new run what was done to another.
+   * @param {import('./pkg/crashlab.js').ScenarioInfo} about
+   * @param {Parameters<Engine['retell']>[0]} options
+   * @param {Parameters<Engine['retell']>[1]} done
+   * @param {[name?: string, lasting?: boolean, exact?: boolean]} how
+   */
+  #retell(about, options, done, ...how) {
+    const { engine } = this;
+    if (!this.attempt(() => engine.retell(options, done, ...how))) return false;
+    this.about = about;
+    this.foreign = null;
+    this.arrive();
+    return true;
+  }
+
+  /**
+   * Shows the run that a file tells.
+   * @param {import('./study/crashlab.js').OpenedRun} opened
+   */
+  tell({ scenario, mechanisms, seed, branch, checkpoint, done }) {
+    const options = { scenario, mechanisms, seed, branch, checkpoint: checkpoint ?? undefined };
+    const how = /** @type {const} */ (['From a file', undefined, true]);
+    if (!this.#retell(this.engine.read(scenario), options, done, ...how)) return false;
+    this.off = new Set(Object.keys(mechanisms).filter((id) => !mechanisms[id]));
+    this.#draw();
     return true;
   }
 
@@ -282,9 +308,11 @@ export class Reader {
   /**
    * Sets up a scenario, which may stand in no list, with the mechanisms that it names.
    * @param {import('./pkg/crashlab.js').ScenarioInfo} about
+   * @param {string} [checkpoint]  Of another run, with which this one begins.
    */
-  take(about) {
+  take(about, checkpoint) {
     this.#choice++;
+    this.#checkpoint = checkpoint;
     this.about = about;
     this.foreign = null;
     this.#seed = null;
@@ -329,7 +357,8 @@ export class Reader {
     if (!about) return;
     const mechanisms = Object.fromEntries([...this.off].map((id) => [id, false]));
     const seed = this.#seed === null ? {} : { seed: this.#seed };
-    this.attempt(() => engine.prepare({ scenario: about.json, mechanisms, ...seed }));
+    const checkpoint = this.#checkpoint;
+    this.attempt(() => engine.prepare({ scenario: about.json, mechanisms, checkpoint, ...seed }));
   }
 
   // --- Runs of before ----------------------------------------------------------------------------------------------------------
@@ -345,6 +374,7 @@ export class Reader {
     if (!this.attempt(() => engine.open(run_id)) || !engine.view) return false;
     this.found = engine.view.phase === 'crashed';
     this.about = engine.about;
+    this.#checkpoint = engine.origin;
     this.#choice++;
     this.off = new Set(engine.view.mechanisms.filter(({ on }) => !on).map(({ id }) => id));
     this.follows++;
@@ -386,31 +416,11 @@ export class Reader {
     return this.foreign?.records ?? this.engine.records;
   }
 
-  /**
-   * Shows a trace from a file: JSON Lines, one record per line.
-   * @param {string} name
-   * @param {string} text
-   */
-  async showTrace(name, text) {
-    const { readTrace } = await import('./viewer/foreign.js');
+  /** Shows a trace from a file. @param {NonNullable<Reader['foreign']>} trace */
+  showTrace(trace) {
     this.engine.pause();
     this.#lookNowhere();
-    const foreign = { name, records: /** @type {import('./engine.js').RecordView[]} */ ([]) };
-    this.foreign = foreign;
-    const { skipped } = await readTrace(text, foreign.records, () => {
-      if (this.foreign !== foreign) return false;
-      this.#draw();
-      return true;
-    });
-    if (this.foreign !== foreign) return;
-    const { length } = foreign.records;
-    if (length === 0) this.closeTrace();
-    if (skipped > 0)
-      this.complain(
-        length === 0
-          ? `${name} is not a trace: none of its lines is a record with a type.`
-          : `${skipped} of the lines of ${name} are no records and are left out.`,
-      );
+    this.foreign = trace;
   }
 
   closeTrace() {
@@ -476,12 +486,13 @@ export class Reader {
   /** The engine has another run than before. */
   arrive() {
     const { engine } = this;
+    this.#checkpoint = engine.origin;
     this.found = false;
     this.gaps = null;
     this.#lookNowhere();
     this.#lookAtNewest();
     this.follows++;
-    if (engine.view) store.save({ last_run: engine.view.run_id });
+    if (engine.view && engine.lasting) store.save({ last_run: engine.view.run_id });
     this.#draw();
   }
 
@@ -539,22 +550,9 @@ export class Reader {
     } catch {
       this.complain(`The browser does not let this page copy. The link is ${address}`);
     }
-    const doubt = link.doubt(engine.scenarios, this.about?.id ?? '');
+    const doubt = link.doubt(engine.scenarios, this.about?.id ?? '', engine.origin);
     if (doubt) this.complain(doubt);
     this.#draw();
-  }
-
-  /** @param {'trace' | 'checkpoint'} what */
-  exportFile(what) {
-    this.attempt(() => {
-      const { engine } = this;
-      const text = what === 'trace' ? engine.logText() : engine.checkpointText();
-      const anchor = document.createElement('a');
-      anchor.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
-      anchor.download = `${engine.view?.run_id ?? 'run'}.${what === 'trace' ? 'jsonl' : 'checkpoint.json'}`;
-      anchor.click();
-      setTimeout(() => URL.revokeObjectURL(anchor.href), 10_000);
-    });
   }
 
   // --- What goes wrong, and what happens by itself -----------------------------------------------------------------------------

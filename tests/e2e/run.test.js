@@ -91,20 +91,20 @@ test('trace and checkpoint can be taken home as files', async () => {
   const { page, lab } = await openLab();
   await lab.run();
   await lab.finish();
+  await lab.button('Files').click();
   const download = async (name) => {
-    await lab.button('Export').click();
     const [file] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('button', { name }).click(),
+      page.getByRole('button', { name, exact: true }).click(),
     ]);
     return { name: file.suggestedFilename(), text: await readFile(await file.path(), 'utf8') };
   };
-  const trace = await download(/Trace/);
+  const trace = await download('Trace');
   assert.match(trace.name, /\.jsonl$/);
   const lines = trace.text.trimEnd().split('\n');
   assert.equal(lines.length, await lab.records.count());
   assert.deepEqual(Object.keys(JSON.parse(lines[0])).slice(0, 4), ['ts', 'run_id', 'step', 'type']);
-  const checkpoint = await download(/Checkpoint/);
+  const checkpoint = await download('Checkpoint');
   assert.match(checkpoint.name, /\.json$/);
   assert.equal(Object.keys(JSON.parse(checkpoint.text))[0], 'task_id');
 });

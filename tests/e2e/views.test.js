@@ -68,7 +68,7 @@ async function reading({ page, lab }, look) {
   const trace = '{"ts":1,"run_id":"r","step":0,"type":"llm_call","thought":"Hello"}\n';
   await page.evaluate(
     (text) =>
-      dispatchEvent(new CustomEvent('crashlab:trace', { detail: { name: 'far.jsonl', text } })),
+      dispatchEvent(new CustomEvent('crashlab:file', { detail: new File([text], 'far.jsonl') })),
     trace,
   );
   await page.getByText('far.jsonl').waitFor();

@@ -330,7 +330,7 @@ class Explorer {
     this.#dialog.close();
     if (!run.run.deeds) {
       const text = run.run.records.map(({ line }) => `${line}\n`).join('');
-      return void reader.showTrace('The run that the explorer found', text);
+      return void showTrace(reader, 'The run that the explorer found.jsonl', text);
     }
     const mechanisms = options.mechanisms ?? {};
     const about = engine.read(options.scenario);
@@ -456,7 +456,7 @@ class Explorer {
         onBack: () => this.back(),
         onRead: (name, log) => {
           this.#dialog.close();
-          void this.#reader.showTrace(name, log);
+          void showTrace(this.#reader, name, log);
         },
       });
     const { view } = this.#choices;
@@ -573,4 +573,15 @@ const pretty = (replay) => `${JSON.stringify(JSON.parse(replay), null, 2)}\n`;
 /** @param {SearchOptions} options @param {string | null} off @returns {SearchOptions} */
 function withOff(options, off) {
   return { ...options, mechanisms: off === null ? {} : { [off]: false } };
+}
+
+/**
+ * Shows a log as what it is: a trace without a run behind it.
+ * @param {import('../reader.js').Reader} reader
+ * @param {string} name
+ * @param {string} log
+ */
+async function showTrace(reader, name, log) {
+  const { take } = await import('../files/index.js');
+  await take(reader, new File([log], name));
 }

@@ -100,10 +100,9 @@ class Report {
    */
   async take(file) {
     if (!file) return;
-    await this.#reader.showTrace(file.name, await file.text());
-    // What cannot be read is said in the page, and nothing of it is here.
-    if (!this.#reader.foreign) return this.#dialog.close();
-    await this.read();
+    const { take } = await import('../files/index.js');
+    // What cannot be read is said in a window of its own, and this one stays as it is.
+    if (await take(this.#reader, file)) await this.read();
   }
 
   /** @param {number} record */

@@ -74,7 +74,7 @@ export function glyph(name) {
  */
 export function homeOf(type) {
   if (/^(llm|tool|approval)/.test(type)) return 'world';
-  if (type === 'crash' || type === 'resume') return 'nowhere';
+  if (type === 'crash' || type === 'resume' || type === 'broken') return 'nowhere';
   return type === 'checkpoint' ? 'storage' : 'memory';
 }
 

@@ -1,7 +1,6 @@
 /** The name of the page, the scenario, and what leaves the page: a link, files, help. */
 import { html } from 'lit/html.js';
 import { glyph } from './glyph.js';
-import { closeMenu, menu } from './menu.js';
 import './topbar.css';
 
 /**
@@ -10,10 +9,9 @@ import './topbar.css';
  * @property {string} scenario
  * @property {string} title  Of the scenario, which may stand in no list.
  * @property {boolean} shared  The link has just been copied.
- * @property {boolean} exportable
  * @property {(id: string) => void} onScenario
  * @property {() => void} onShare
- * @property {(what: 'trace' | 'checkpoint') => void} onExport
+ * @property {() => void} onFiles
  * @property {() => void} onReport
  * @property {() => void} onExplore
  * @property {() => void} onHelp
@@ -48,10 +46,6 @@ export function brand(props) {
 
 /** @param {Topbar} props */
 export function tools(props) {
-  const save = (/** @type {'trace' | 'checkpoint'} */ what) => () => {
-    closeMenu('export-menu');
-    props.onExport(what);
-  };
   return html`<div class="tools">
     <a class="button quiet" href="#lessons" aria-label="Lessons" title="Ten short lessons"
       >${glyph('lessons')}<span>Lessons</span></a
@@ -63,17 +57,9 @@ export function tools(props) {
     >
       ${glyph(props.shared ? 'check' : 'share')}<span>${props.shared ? 'Copied' : 'Share'}</span>
     </button>
-    <button class="button quiet" popovertarget="export-menu" ?disabled=${!props.exportable}>
-      ${glyph('export')}<span>Export</span>
+    <button class="button quiet" title="Open, save and send" @click=${props.onFiles}>
+      ${glyph('export')}<span>Files</span>
     </button>
-    <div id="export-menu" class="menu" popover ${menu('export-menu')}>
-      <button class="menu-item" @click=${save('trace')}>
-        <strong>Trace</strong><small>.jsonl, one record per line</small>
-      </button>
-      <button class="menu-item" @click=${save('checkpoint')}>
-        <strong>Checkpoint</strong><small>.json, the newest good one</small>
-      </button>
-    </div>
     <button class="button quiet" title="Every crash and every fault" @click=${props.onExplore}>
       ${glyph('explore')}<span>Explore</span>
     </button>

@@ -1,7 +1,7 @@
 /** One record: its fields as a tree, what it changed in the agent, what it caused in the world. */
 import { html, nothing } from 'lit/html.js';
 import { ref } from 'lit/directives/ref.js';
-import { bytes, duration, plural } from '../ui/format.js';
+import { bytes, count, duration, plural } from '../ui/format.js';
 import { glyph, homeOf } from '../ui/glyph.js';
 import { copy, tree } from './tree.js';
 import 'sheet:./detail.css';
@@ -12,7 +12,10 @@ import 'sheet:./detail.css';
  * @property {boolean} newest  Nothing is selected: this is the newest record.
  * @property {'changes' | 'state'} side
  * @property {{ seq: number, text: string }[]} ledger  The ledger rows that it caused.
+ * @property {import('../study/crashlab.js').TraceRow | null} unusual  It comes from a file, and is not as this program writes it.
+ * @property {boolean} foreign  It comes from a file.
  * @property {(side: 'changes' | 'state') => void} onSide
+ * @property {(record: import('../pkg/crashlab.js').RecordView) => void} onMcp
  * @property {() => void} onClose
  */
 
@@ -44,7 +47,7 @@ const copyOf = (text) =>
 
 /** @param {Detail} props */
 export function detail(props) {
-  const { detail, newest, onClose } = props;
+  const { detail, newest, onMcp, onClose } = props;
   if (!detail) return html`<section class="detail" aria-label="Record"></section>`;
   const { record } = detail;
   return html`<section class="detail ${newest ? '' : 'selected'}" aria-label="Record">
@@ -55,6 +58,17 @@ export function detail(props) {
         ${newest ? 'newest, ' : ''}record ${record.index}, step ${record.step}, at
         ${duration(record.at_s)} <span>${record.clock}</span>
       </p>
+      ${
+        record.type === 'tool_call'
+          ? html`<button
+              class="button small quiet"
+              title="This call as an MCP request"
+              @click=${() => onMcp(record)}
+            >
+              MCP
+            </button>`
+          : nothing
+      }
       <span ${copyOf(record.line)}></span>
       ${
         newest
@@ -75,7 +89,7 @@ export function detail(props) {
       aria-label="The record as JSON"
       ${treeOf(record.line, 'Fields')}
     ></div>
-    ${side(props, detail)}
+    ${props.foreign ? remarks(props.unusual) : side(props, detail)}
   </section>`;
 }
 
@@ -113,6 +127,33 @@ function side({ side, ledger, onSide }, detail) {
           </div>`
     }
   </div>`;
+}
+
+/** What is unusual about a record of a file. @param {Detail['unusual']} row */
+function remarks(row) {
+  return html`<div class="side">
+    <div class="effects" tabindex="0" role="group" aria-label="What is unusual about the record">
+      ${
+        row === null
+          ? html`<p class="none">A record as this program writes it.</p>`
+          : html`<p>Line ${count(row.line_number)} of the file.</p>
+              ${row.form === 'broken' ? html`<p>It cannot be read: ${row.record.text}</p>` : nothing}
+              ${row.remarks.unknown_type ? html`<p>This program has no records of this type.</p>` : nothing}
+              ${fields('Missing', row.remarks.missing)}
+              ${fields('Not known here', row.remarks.unknown)}
+              ${fields('Of another kind', row.remarks.wrong)}`
+      }
+    </div>
+  </div>`;
+}
+
+/** @param {string} word @param {string[]} paths */
+function fields(word, paths) {
+  if (paths.length === 0) return nothing;
+  return html`<p>
+    ${word}:
+    ${paths.slice(0, MANY).map((path, i) => [i > 0 ? ', ' : '', html`<code>${path}</code>`])}
+  </p>`;
 }
 
 /** @param {import('../pkg/crashlab.js').Change} change */

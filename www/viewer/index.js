@@ -10,6 +10,7 @@ import { Books, ledgerRows } from './books.js';
 import { compare } from './compare.js';
 import { crashMenu } from './crash-menu.js';
 import { detail } from './detail.js';
+import { acceptFiles } from './drop.js';
 import { help } from './help.js';
 import { imported } from './imported.js';
 import { runs } from './runs.js';
@@ -51,10 +52,27 @@ export function createViewer(reader, draw) {
       newest: reader.selected === null,
       side: reader.side,
       ledger,
+      foreign: reader.foreign !== null,
+      unusual: reader.foreign?.unusual.get(reader.selected ?? -1) ?? null,
       onSide: (side) => reader.show({ side }),
+      onMcp: (record) =>
+        over(reader, async () => {
+          const { open } = await import('../files/mcp.js');
+          return { open: (reader) => open(reader, record) };
+        }),
       onClose: onNow,
     });
 
+  const files = () => over(reader, () => import('../files/index.js'));
+  /** @param {File} file */
+  const take = async (file) => {
+    try {
+      await (await import('../files/index.js')).take(reader, file);
+    } catch (error) {
+      reader.complain(notLoaded(error));
+    }
+  };
+  acceptFiles(take);
   const report = () => over(reader, () => import('../reports/index.js'));
 
   const question = () => {
@@ -88,6 +106,8 @@ export function createViewer(reader, draw) {
         const { open } = await import('../explorer/index.js');
         return { open: (reader) => open(reader, options) };
       }),
+    files,
+    take,
 
     /** After each drawing. */
     settle() {
@@ -143,11 +163,11 @@ export function createViewer(reader, draw) {
      * A trace from a file: it can be read, and nothing else.
      * @param {NonNullable<typeof reader.foreign>} file
      */
-    file({ name, records }) {
+    file({ name, records, summary }) {
       if (file !== records) trace.rest();
       file = records;
       return [
-        imported({ name, records: records.length, onClose: () => reader.closeTrace() }),
+        imported({ name, summary, onClose: () => reader.closeTrace() }),
         ...reading(new Set(), null, nothing),
         record([]),
       ];
@@ -190,8 +210,11 @@ async function over(reader, load) {
   try {
     (await load()).open(reader);
   } catch (error) {
-    reader.complain(
-      `A part of the page could not be loaded. ${/** @type {Error} */ (error).message}`,
-    );
+    reader.complain(notLoaded(error));
   }
+}
+
+/** @param {unknown} error */
+function notLoaded(error) {
+  return `A part of the page could not be loaded. ${/** @type {Error} */ (error).message}`;
 }

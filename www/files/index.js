@@ -1,0 +1,442 @@
+/**
+ * Files, in and out: what is opened, what is saved, and what is sent to a collector. Loaded when it is asked for, or when a file is
+ * dropped on the page.
+ */
+import { html, nothing, render } from 'lit/html.js';
+import { Background } from '../background.js';
+import { DEFAULT_URL } from '../otlp.js';
+import { plural } from '../ui/format.js';
+import { glyph } from '../ui/glyph.js';
+import { Reading } from './reading.js';
+import { download, logOf, nameOf, runFile } from './save.js';
+import { Sending } from './sending.js';
+import { byTicket, worlds } from './worlds.js';
+import '../ui/shared.js';
+import 'sheet:../ui/window.css';
+import 'sheet:./files.css';
+
+/**
+ * @typedef {Extract<import('./reading.js').Read, { kind: 'checkpoint' }> & ReturnType<typeof byTicket> & { chosen: string }} Checkpoint
+ */
+
+/** What is read sooner than this is there without a word. */
+const PATIENCE_MS = 400;
+
+/** @type {Desk | null} */
+let desk = null;
+
+/**
+ * Opens the files' window over the page.
+ * @param {import('../reader.js').Reader} reader
+ */
+export function open(reader) {
+  if (document.querySelector('dialog[open]')) return;
+  (desk ??= new Desk(reader)).open();
+}
+
+/**
+ * Reads a file and shows what is in it. What is wrong with it is said in the window, and the run stays as it is.
+ * @param {import('../reader.js').Reader} reader
+ * @param {File} file
+ * @returns {Promise<boolean>}  Whether the page shows a trace from it.
+ */
+export function take(reader, file) {
+  return (desk ??= new Desk(reader)).take(file);
+}
+
+class Desk {
+  #background = new Background();
+  #reader;
+  #dialog = document.createElement('dialog');
+  /** @type {{ name: string, part: number, reading: Reading } | null} */
+  #reading = null;
+  /** What is wrong with the file that was taken last. */
+  #complaint = '';
+  /** @type {Checkpoint | null} */
+  #checkpoint = null;
+  #content = false;
+  #url = DEFAULT_URL;
+  /** @type {Sending | null} */
+  #sending = null;
+  /** What went wrong with what was saved or sent last. */
+  #trouble = '';
+
+  /** @param {import('../reader.js').Reader} reader */
+  constructor(reader) {
+    this.#reader = reader;
+    const dialog = this.#dialog;
+    dialog.className = 'window files';
+    dialog.setAttribute('aria-labelledby', 'files-title');
+    dialog.addEventListener('close', () => {
+      // It may have been opened again before it was told.
+      if (dialog.open) return;
+      this.#reading?.reading.cancel();
+      this.#sending?.cancel();
+      dialog.remove();
+    });
+  }
+
+  open() {
+    this.#complaint = '';
+    this.#trouble = '';
+    this.#checkpoint = null;
+    this.#sending = null;
+    this.#show();
+  }
+
+  #show() {
+    if (this.#dialog.open) return this.#draw();
+    document.body.append(this.#dialog);
+    this.#draw();
+    this.#dialog.showModal();
+  }
+
+  // --- In ----------------------------------------------------------------------------------------------------------------------
+
+  /** @param {File} file */
+  async take(file) {
+    this.#reading?.reading.cancel();
+    const reading = new Reading(file);
+    const mine = { name: file.name, part: 0, reading };
+    this.#reading = mine;
+    this.#complaint = '';
+    this.#checkpoint = null;
+    if (this.#dialog.open) this.#draw();
+    const patience = setTimeout(() => this.#show(), PATIENCE_MS);
+    try {
+      const read = await reading.read((part) => {
+        mine.part = part;
+        if (this.#dialog.open) this.#draw();
+      });
+      if (this.#reading !== mine) return false;
+      this.#reading = null;
+      return await this.#arrive(read);
+    } catch (error) {
+      const { name, message } = /** @type {Error} */ (error);
+      if (this.#reading !== mine && this.#reading !== null) return false;
+      if (name !== 'AbortError') {
+        this.#complaint = message;
+        this.#show();
+      }
+      return false;
+    } finally {
+      clearTimeout(patience);
+      if (this.#reading === mine) this.#reading = null;
+      if (this.#dialog.open) this.#draw();
+    }
+  }
+
+  /** @param {import('./reading.js').Read} read */
+  async #arrive(read) {
+    const reader = this.#reader;
+    if (read.kind === 'trace') {
+      this.#dialog.close();
+      reader.showTrace(read.trace);
+      await read.fill(() => {
+        reader.show({});
+        return reader.foreign === read.trace;
+      });
+      return reader.foreign === read.trace;
+    }
+    if (read.kind === 'run') {
+      this.#dialog.close();
+      reader.tell(read.opened);
+      return false;
+    }
+    const found = byTicket(
+      await worlds(reader.engine),
+      read.summary.task_id,
+      reader.about?.id ?? undefined,
+    );
+    const chosen = (found.same[0] ?? found.others[0]).id;
+    this.#checkpoint = { ...read, ...found, chosen };
+    this.#show();
+    return false;
+  }
+
+  async #resume() {
+    const { engine } = this.#reader;
+    const checkpoint = this.#checkpoint;
+    if (!checkpoint) return;
+    try {
+      const about = await engine.scenario(checkpoint.chosen);
+      this.#dialog.close();
+      this.#reader.take(about, checkpoint.text);
+    } catch (error) {
+      this.#complaint = /** @type {Error} */ (error).message;
+      this.#draw();
+    }
+  }
+
+  // --- Out ---------------------------------------------------------------------------------------------------------------------
+
+  /** @param {() => Promise<void> | void} action */
+  async #out(action) {
+    this.#trouble = '';
+    try {
+      await action();
+    } catch (error) {
+      this.#trouble = /** @type {Error} */ (error).message;
+    }
+    this.#draw();
+  }
+
+  #saveTrace() {
+    return this.#out(async () => {
+      const { foreign } = this.#reader;
+      // A file is somebody's evidence: it leaves as it came.
+      const content = foreign ? await foreign.bytes() : logOf(this.#reader);
+      download(
+        `${nameOf(this.#reader)}.jsonl`,
+        /** @type {BlobPart} */ (content),
+        'application/jsonl',
+      );
+    });
+  }
+
+  #saveCheckpoint() {
+    return this.#out(() =>
+      download(`${nameOf(this.#reader)}.checkpoint.json`, this.#reader.engine.checkpointText()),
+    );
+  }
+
+  #saveRun() {
+    return this.#out(async () =>
+      download(`${nameOf(this.#reader)}.run.json`, await runFile(this.#reader, this.#background)),
+    );
+  }
+
+  /** @returns {Promise<string>} */
+  #otlp() {
+    const { foreign, engine, about } = this.#reader;
+    const phase = engine.view?.phase;
+    return this.#background.call('otlp', logOf(this.#reader), {
+      content: this.#content,
+      scenario: foreign ? undefined : about?.json,
+      running: !foreign && phase !== 'crashed' && phase !== 'stopped',
+    });
+  }
+
+  #saveOtlp() {
+    return this.#out(async () => download(`${nameOf(this.#reader)}.otlp.json`, await this.#otlp()));
+  }
+
+  #send() {
+    return this.#out(async () => {
+      const sending = new Sending(() => this.#draw());
+      this.#sending = sending;
+      await sending.send(this.#url.trim(), await this.#otlp());
+    });
+  }
+
+  // --- The window --------------------------------------------------------------------------------------------------------------
+
+  #draw() {
+    render(
+      html`<header>
+          <h2 id="files-title">Files</h2>
+          <button
+            class="button small quiet icon"
+            aria-label="Close"
+            @click=${() => this.#dialog.close()}
+          >
+            ${glyph('close')}
+          </button>
+        </header>
+        <div class="parts" tabindex="0" autofocus role="group" aria-label="Open, save and send">
+          ${this.#in()} ${this.#saves()} ${this.#telemetry()}
+        </div>`,
+      this.#dialog,
+    );
+    // Who was on a button that is gone stays in the window.
+    const parts = /** @type {HTMLElement | null} */ (this.#dialog.querySelector('.parts'));
+    if (this.#dialog.open && document.activeElement === document.body) parts?.focus();
+  }
+
+  #in() {
+    return html`<section aria-labelledby="files-in">
+      <h3 id="files-in">Open</h3>
+      <p class="hint">
+        A trace, a checkpoint or a run, from this page or from another program. It is read in this
+        page and sent nowhere. You can also drop it anywhere on the page.
+      </p>
+      <label class="button file">
+        Open a file…<input
+          type="file"
+          accept=".jsonl,.json,.log,.txt,application/json,text/plain"
+          @change=${(/** @type {Event} */ event) => {
+            const input = /** @type {HTMLInputElement} */ (event.currentTarget);
+            const file = input.files?.[0];
+            input.value = '';
+            if (file) void this.take(file);
+          }}
+        />
+      </label>
+      ${this.#progress()}
+      ${this.#complaint ? html`<p class="complaint" role="alert">${this.#complaint} Nothing was opened.</p>` : nothing}
+      ${this.#checkpoint ? this.#checkpointCard(this.#checkpoint) : nothing}
+    </section>`;
+  }
+
+  #progress() {
+    if (!this.#reading) return nothing;
+    const { name, part, reading } = this.#reading;
+    return html`<div class="progress">
+      <label>
+        Reading ${name}
+        <progress max="1" .value=${part}></progress>
+      </label>
+      <button class="button small" @click=${() => reading.cancel()}>Cancel</button>
+    </div>`;
+  }
+
+  /** @param {Checkpoint} checkpoint */
+  #checkpointCard({ name, summary, same, others, chosen }) {
+    const { task_id, step, messages, llm_calls, approvals } = summary;
+    const option = (/** @type {import('./worlds.js').World} */ { id, title }) =>
+      html`<option value=${id} .selected=${id === chosen}>${title}</option>`;
+    return html`<div class="card">
+      <h4>The checkpoint of ticket ${task_id}, after step ${step}</h4>
+      <p>
+        ${name} has ${plural(messages, 'message')} and counts ${plural(llm_calls, 'model call')}. A
+        new run goes on with what the agent knew. The world does not: its books begin as the
+        scenario has them, without what the other run did there.
+        ${approvals > 0 ? 'What people approved then is asked again.' : nothing}
+      </p>
+      <label class="choose">
+        Whose world does it meet?
+        <select
+          @change=${(/** @type {Event} */ event) => {
+            const { value } = /** @type {HTMLSelectElement} */ (event.currentTarget);
+            if (this.#checkpoint) this.#checkpoint.chosen = value;
+          }}
+        >
+          ${same.length > 0 ? html`<optgroup label="About ${task_id}">${same.map(option)}</optgroup>` : nothing}
+          <optgroup label="About other tickets">${others.map(option)}</optgroup>
+        </select>
+      </label>
+      ${same.length > 0 ? nothing : html`<p>No scenario here is about ${task_id}. Choose the one that has its customer and invoices.</p>`}
+      <div class="actions">
+        <button class="button primary" @click=${() => this.#resume()}>
+          ${glyph('resume')}Set up a run from it
+        </button>
+      </div>
+    </div>`;
+  }
+
+  #saves() {
+    const { foreign, engine } = this.#reader;
+    const has = foreign !== null || engine.records.length > 0;
+    const row = (
+      /** @type {string} */ word,
+      /** @type {string} */ hint,
+      /** @type {() => unknown} */ action,
+      disabled = false,
+    ) =>
+      html`<li>
+        <button class="button" ?disabled=${!has || disabled} @click=${action}>
+          ${glyph('export')}${word}
+        </button>
+        <span class="hint">${hint}</span>
+      </li>`;
+    return html`<section aria-labelledby="files-out">
+      <h3 id="files-out">${foreign ? `Save ${foreign.name}` : 'Save this run'}</h3>
+      ${has ? nothing : html`<p class="hint">There is no run yet.</p>`}
+      <ul class="saves">
+        ${row('Trace', foreign ? 'The file as it was, byte for byte.' : 'The log, one record a line (.jsonl).', () => this.#saveTrace())}
+        ${
+          foreign
+            ? nothing
+            : [
+                row(
+                  'Checkpoint',
+                  engine.view?.storage.summary
+                    ? 'The newest good one (.json). Open it, and a new run goes on from it.'
+                    : 'There is none yet.',
+                  () => this.#saveCheckpoint(),
+                  !engine.view?.storage.summary,
+                ),
+                row(
+                  'Run',
+                  'Everything in one file: scenario, mechanisms, seed, decisions, crashes. Open it, and the run is here again, with the same log.',
+                  () => this.#saveRun(),
+                ),
+              ]
+        }
+      </ul>
+    </section>`;
+  }
+
+  #telemetry() {
+    const { foreign, engine } = this.#reader;
+    const partial = foreign !== null && foreign.unusual.size > 0;
+    const has = (foreign !== null || engine.records.length > 0) && !partial;
+    const sending = this.#sending;
+    const busy =
+      sending !== null && sending.outcome === null && !sending.cancelled && !this.#trouble;
+    const outcome = sending?.outcome;
+    return html`<section aria-labelledby="files-otlp">
+      <h3 id="files-otlp">OpenTelemetry</h3>
+      <p class="hint">
+        ${
+          partial
+            ? 'Only a trace of which every record is whole can be exported: a span must not say what nobody has written down.'
+            : 'The run as spans, for Jaeger, Grafana, MLflow and others: OTLP as JSON.'
+        }
+      </p>
+      <label class="check">
+        <input
+          type="checkbox"
+          .checked=${this.#content}
+          @change=${(/** @type {Event} */ event) => {
+            this.#content = /** @type {HTMLInputElement} */ (event.currentTarget).checked;
+          }}
+        />
+        <span
+          >With content: the ticket, what the model said, and the arguments and results of tools.
+          <small>Without it, names, times, tokens, costs and errors leave the page.</small></span
+        >
+      </label>
+      <div class="actions">
+        <button class="button" ?disabled=${!has} @click=${() => this.#saveOtlp()}>
+          ${glyph('export')}OTLP file
+        </button>
+      </div>
+      <form
+        class="send"
+        @submit=${(/** @type {Event} */ event) => {
+          event.preventDefault();
+          void this.#send();
+        }}
+      >
+        <label>
+          Collector
+          <input
+            type="url"
+            spellcheck="false"
+            autocomplete="off"
+            .value=${this.#url}
+            @input=${(/** @type {Event} */ event) => {
+              this.#url = /** @type {HTMLInputElement} */ (event.currentTarget).value;
+            }}
+          />
+        </label>
+        <button class="button" ?disabled=${!has || busy}>${glyph('share')}Send</button>
+        ${busy ? html`<button type="button" class="button" @click=${() => sending.cancel()}>Cancel</button>` : nothing}
+      </form>
+      <div class="said" role="status">
+        ${busy ? html`<p>${sending.says || 'Making the spans…'}</p>` : nothing}
+        ${outcome ? html`<p>${glyph(outcome.kind === 'taken' ? 'check' : 'broken')}<span>${outcome.message}</span></p>` : nothing}
+        ${sending?.cancelled ? html`<p>${sending.says}</p>` : nothing}
+        ${this.#trouble ? html`<p>${glyph('broken')}<span>${this.#trouble}</span></p>` : nothing}
+        ${
+          outcome?.offerFile
+            ? html`<button class="button small" @click=${() => this.#saveOtlp()}>
+                ${glyph('export')}Save the OTLP file instead
+              </button>`
+            : nothing
+        }
+      </div>
+    </section>`;
+  }
+}

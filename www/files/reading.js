@@ -1,0 +1,170 @@
+/**
+ * Reads a file: first what it is, then what is in it. It touches nothing of the page; whoever asked decides what to do with it.
+ *
+ * @typedef {import('../pkg/crashlab.js').RecordView} RecordView
+ * @typedef {import('../study/crashlab.js').TraceRow} TraceRow
+ * @typedef {import('../study/crashlab.js').TraceSummary} TraceSummary
+ * @typedef {object} Foreign  A trace from a file.
+ * @property {string} name
+ * @property {RecordView[]} records  Filled as it goes.
+ * @property {Map<number, TraceRow>} unusual  Those that have something missing, unknown or wrong, or cannot be read.
+ * @property {TraceSummary} summary
+ * @property {() => Promise<Uint8Array>} bytes  The file as it was.
+ * @typedef {{ kind: 'trace', trace: Foreign, fill: (arrived: () => boolean) => Promise<void> }
+ *   | { kind: 'checkpoint', name: string, text: string, summary: import('../study/crashlab.js').CheckpointSummary }
+ *   | { kind: 'run', opened: import('../study/crashlab.js').OpenedRun }} Read
+ */
+import { Background } from '../background.js';
+import { mistakeOf } from '../editor/mistake.js';
+import { bytes } from '../ui/format.js';
+
+/** A page has not the memory for more. */
+const LARGEST_BYTES = 256_000_000;
+/** What is smaller is read whole to find out what it is; of the rest, the start says enough. */
+const SMALL_BYTES = 4_000_000;
+const START_BYTES = 100_000;
+/** Lines between two signs of progress, and rows that cross from the worker at once. */
+const LINES = 5000;
+const FIRST_ROWS = 300;
+const ROWS = 2000;
+/** Records that are drawn at once. */
+const MOST = 20_000;
+
+const KINDS = {
+  scenario: 'This is a scenario. Import it in the editor: Edit, then Import.',
+  otlp: 'This is an OpenTelemetry export. It cannot be read back; open the trace from which it was made.',
+};
+
+export class Reading {
+  #background = new Background();
+  #cancelled = false;
+  #file;
+
+  /** @param {File} file */
+  constructor(file) {
+    this.#file = file;
+  }
+
+  /** Ends it; what is being awaited fails with an `AbortError`. */
+  cancel() {
+    this.#cancelled = true;
+    this.#background.cancel();
+  }
+
+  /**
+   * @param {(part: number) => void} progress  From 0 to 1.
+   * @returns {Promise<Read>}
+   */
+  async read(progress) {
+    const file = this.#file;
+    if (file.size > LARGEST_BYTES)
+      throw new Error(
+        `${file.name} has ${bytes(file.size)}; files of up to ${bytes(LARGEST_BYTES)} are read.`,
+      );
+    const start = file.size > SMALL_BYTES ? file.slice(0, START_BYTES) : file;
+    /** @type {import('../study/crashlab.js').FileKind} */
+    const kind = await this.#call('file_kind', start);
+    if (kind === 'scenario' || kind === 'otlp') throw new Error(`${file.name}: ${KINDS[kind]}`);
+    if (kind === 'trace') return this.#trace(progress);
+    const text = await file.text();
+    try {
+      if (kind === 'checkpoint') {
+        const summary = JSON.parse(await this.#call('checkpoint_summary', text));
+        return { kind, name: file.name, text, summary };
+      }
+      if (kind === 'run') {
+        return { kind, opened: JSON.parse(await this.#call('open_run_file', text)) };
+      }
+      return await this.#search(text, progress);
+    } catch (error) {
+      throw this.#named(error, text);
+    } finally {
+      this.#background.cancel();
+    }
+  }
+
+  /** A run that a search has found: its log is made again, and read.
+   * @param {string} text
+   * @param {(part: number) => void} progress
+   */
+  async #search(text, progress) {
+    const id = await this.#call('replay_scenario', text);
+    const { catalogue } = await import('scenarios:catalogue');
+    const shipped = await catalogue.find((one) => one.id === id)?.load();
+    const log = await this.#call('replay', text, shipped);
+    return new Reading(new File([log], this.#file.name)).read(progress);
+  }
+
+  /** @param {(part: number) => void} progress @returns {Promise<Read>} */
+  async #trace(progress) {
+    const { name } = this.#file;
+    try {
+      await this.#call('trace_open', this.#file);
+      for (let part = 0; part < 1;) {
+        part = await this.#call('trace_read', LINES);
+        progress(part);
+      }
+    } catch (error) {
+      throw this.#named(error);
+    }
+    /** @type {TraceSummary} */
+    const summary = JSON.parse(await this.#call('trace_summary'));
+    /** @type {Foreign} */
+    const trace = {
+      name,
+      records: [],
+      unusual: new Map(),
+      summary,
+      bytes: () => this.#call('trace_bytes'),
+    };
+    return { kind: 'trace', trace, fill: (arrived) => this.#fill(trace, arrived) };
+  }
+
+  /**
+   * Brings the rows into the page, the first of them at once.
+   * @param {Foreign} trace
+   * @param {() => boolean} arrived  Some more are there; false ends it.
+   */
+  async #fill({ records, unusual, summary }, arrived) {
+    let drawn = 0;
+    let next = this.#call('trace_rows', 0, FIRST_ROWS);
+    while (records.length < summary.records) {
+      /** @type {TraceRow[]} */
+      const rows = JSON.parse(await next);
+      // The worker makes the next rows while the page takes these in.
+      const { length } = records;
+      next = this.#call('trace_rows', length + rows.length, ROWS);
+      for (const row of rows) {
+        if (row.form !== 'known') unusual.set(row.record.index, row);
+        records.push(row.record);
+      }
+      // Drawing costs more than reading, so it is done the more seldom the more there is.
+      const due = Math.min(2 * drawn, drawn + MOST);
+      if (records.length < due && records.length < summary.records) continue;
+      drawn = records.length;
+      if (!arrived()) return;
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+    await next;
+  }
+
+  /** @param {string} name @param {unknown[]} args */
+  async #call(name, ...args) {
+    if (this.#cancelled) throw new DOMException('It was cancelled.', 'AbortError');
+    return this.#background.call(name, ...args);
+  }
+
+  /**
+   * What is wrong, with the file's name and the line.
+   * @param {unknown} error
+   * @param {string} [text]  Of a file that is one JSON document.
+   */
+  #named(error, text) {
+    const { name, message } = /** @type {Error} */ (error);
+    if (name === 'AbortError') return error;
+    if (text === undefined || !message.startsWith('$'))
+      return new Error(`${this.#file.name}: ${message}`);
+    const { line, path, says } = mistakeOf(text, message);
+    return new Error(`${this.#file.name}, line ${line}: ${path}: ${says}`);
+  }
+}
