@@ -232,11 +232,7 @@ function work(shown, present) {
   const others = viewer?.others(lessons?.line());
   if (viewer && reader.foreign) return [others, viewer.file(reader.foreign)];
   if (!viewer || engine.prepared)
-    return [
-      others,
-      line,
-      engine.prepared ? ready(present, reader.isNew && !lessons?.isOpen) : nothing,
-    ];
+    return [others, line, engine.prepared ? ready(present, reader.isNew) : nothing];
   return [others, line, viewer.run(shown, present)];
 }
 

@@ -65,6 +65,8 @@ export class Lessons {
     const wanted = fragment.get('lesson');
     const before = this.#lesson;
     this.#isOpen = wanted !== null || fragment.has('lessons');
+    // Nobody who is here has to be told that there are lessons.
+    if (this.#isOpen) this.#reader.isNew = false;
     this.#lesson = wanted === null ? null : (LESSONS[Number(wanted) - 1] ?? null);
     if (wanted !== null && !this.#lesson)
       this.#reader.complain(`There is no lesson ${wanted}: there are ${LESSONS.length}.`);
