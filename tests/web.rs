@@ -18,6 +18,8 @@ mod reload;
 mod runs;
 #[path = "web/scenarios.rs"]
 mod scenarios;
+#[path = "web/search.rs"]
+mod search;
 #[path = "web/support.rs"]
 mod support;
 #[path = "web/typescript.rs"]

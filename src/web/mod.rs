@@ -29,6 +29,9 @@ pub use local_store::LocalStore;
 #[cfg(feature = "lab")]
 pub use runs::{forget_run, mechanisms, read_scenario, saved_runs, storage_warning};
 
+#[cfg(feature = "study")]
+pub use search::{Explorer, Matrix, replay, replay_scenario};
+
 #[cfg(any(feature = "lab", feature = "study"))]
 use std::sync::Arc;
 

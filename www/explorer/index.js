@@ -78,8 +78,7 @@ export function open(reader, options = {}) {
   });
   explorer.draw();
   dialog.showModal();
-  void searcher.warm().catch(() => {});
-  if (options.start) void explorer.start();
+  void (options.start ? explorer.start() : explorer.warm());
 }
 
 class Explorer {
@@ -161,6 +160,13 @@ class Explorer {
     return { ...common, mechanisms, crashes, faults, states };
   }
 
+  /** What is wrong is said when somebody asks. */
+  async warm() {
+    await this.#options()
+      .then((options) => searcher.warm(options))
+      .catch(() => {});
+  }
+
   // --- Searching ---------------------------------------------------------------------------------------------------------------
 
   async start() {
@@ -224,7 +230,7 @@ class Explorer {
     found.progress.end('cancelled');
     this.#tell(`Cancelled. ${this.#summary(found)}`);
     // The next search need not wait for the module either.
-    setTimeout(() => void searcher.warm().catch(() => {}));
+    setTimeout(() => void this.warm());
   }
 
   /** @param {Found} found */

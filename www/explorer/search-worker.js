@@ -10,6 +10,7 @@ import init, { Explorer, Matrix, replay, replay_scenario } from '../study/crashl
 const SLICE_MS = 30;
 /** States between two looks at the clock. */
 const STATES = 250;
+const WARM_STATES = 3000;
 
 const ready = init();
 /** @type {{ key: string, matrix: Matrix } | null} */
@@ -20,8 +21,19 @@ let searched = null;
 /** @typedef {(value: unknown) => void} Tell */
 
 const tasks = {
-  /** Loads the module, so that the first search need not wait for it. */
-  async warm() {},
+  /**
+   * Loads the module and lets it do a little, so that what it does most is machine code by the first press.
+   * @param {Tell} _
+   * @param {SearchOptions} options
+   */
+  async warm(_, options) {
+    const explorer = new Explorer(options);
+    await sliced(() => {
+      const { done, states } = explorer.step(STATES);
+      return done || states > WARM_STATES;
+    });
+    explorer.free();
+  },
 
   /** @param {Tell} tell @param {SearchOptions} options */
   async matrix(tell, options) {

@@ -17,9 +17,13 @@ export class Searcher {
   #waiting = new Map();
   #calls = 0;
 
-  /** Starts the worker and its module, so that the first search begins at once. */
-  warm() {
-    return this.#call('warm', []);
+  /**
+   * Starts the worker and its module, so that the first search begins at once.
+   * @param {SearchOptions} options
+   * @returns {Promise<void>}
+   */
+  warm(options) {
+    return this.#call('warm', [options]);
   }
 
   /**
