@@ -168,6 +168,9 @@ fn refund(world: &World, args: &Value, key: &Arc<str>, expected_version: Option<
         return Err(format!("422 charge {charge_id} was in {}, not {currency}", charge["currency"].as_str().unwrap_or_default()));
     }
     let cents = cents_of(args)?;
+    if cents_of(&charge).is_ok_and(|charged| cents > charged) {
+        return Err(format!("422 charge {charge_id} was {}, and {} is more", charge["amount"], cents_text(cents)));
+    }
     let refund_id = format!("RF-{:05}", world.refund_count() + 1);
     let answer = object([
         ("refund_id", refund_id.as_str().into()),
