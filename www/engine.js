@@ -389,11 +389,12 @@ export class Engine {
   decide(approval_key, decision, approver, note) {
     this.#attempt(() => {
       this.#lab?.decide(approval_key, decision, approver, note);
-      if (this.#goesOn && this.view?.phase === 'waiting_for_person') {
-        this.running = true;
-        void this.#loop();
-      }
     });
+    // Also after a refusal: then it was decided before, perhaps in another tab.
+    if (this.#goesOn && !this.running && this.view?.phase === 'waiting_for_person') {
+      this.running = true;
+      void this.#loop();
+    }
     this.refresh();
   }
 

@@ -100,7 +100,9 @@ function check(fragment) {
     );
   const seed = fragment.get('seed');
   if (seed !== null && !/^\d{1,20}$/.test(seed))
-    throw new Error(`The seed of this link, “${seed}”, is not a number.`);
+    throw new Error(
+      `The seed of this link, “${seed}”, is not a whole number of at most 20 digits.`,
+    );
   const sum = fragment.get('sum');
   // A link that somebody writes by hand names a scenario and a seed; one that tells a whole run is made by the page.
   if (sum === null && !fragment.has('to')) return;

@@ -24,6 +24,8 @@ const NOTHING = {
 export class Reader {
   /** @type {import('./pkg/crashlab.js').ScenarioInfo | null} What the chosen scenario is about. */
   about = null;
+  /** The mechanisms that the reader has switched off. @type {Set<string>} */
+  #own = new Set();
   /** The mechanisms that are switched off for the next run. */
   off = new Set(/** @type {string[]} */ ([]));
   /** The run was found in storage, not driven here. */
@@ -101,7 +103,12 @@ export class Reader {
     engine.speed =
       query.get('speed') === 'max' ? FASTEST : Math.min(Math.max(preferences.speed, 0), FASTEST);
     this.#seed = linked ? wanted.seed : null;
-    this.off = new Set(linked ? wanted.off : preferences.off);
+    const knows = (/** @type {string} */ off) => engine.mechanisms.some(({ id }) => id === off);
+    this.#own = new Set(preferences.off.filter(knows));
+    this.off = linked ? new Set(wanted.off.filter(knows)) : this.#own;
+    for (const id of linked ? wanted.off : [])
+      if (!knows(id))
+        this.complain(`This link switches off “${id}”, and there is no such mechanism.`);
     const chosen = linked ? wanted.scenario : preferences.scenario;
 
     const last = linked ? null : preferences.last_run;
@@ -116,6 +123,7 @@ export class Reader {
           this.complain(error);
           return engine.scenario(first);
         });
+      if (!linked) this.#switch(this.about);
       this.#prepare();
     }
     if (!engine.view) throw new Error(this.notices.at(-1)?.text ?? 'There is no scenario.');
@@ -253,7 +261,10 @@ export class Reader {
 
   /** The question that the run waits for, alive or dead. */
   get question() {
-    return this.engine.view?.world.inbox.find(({ status }) => status === 'open') ?? null;
+    const { view, taken } = this.engine;
+    // Who has lost the run decides nothing in it.
+    if (!view || taken || view.phase === 'fenced') return null;
+    return view.world.inbox.find(({ status }) => status === 'open') ?? null;
   }
 
   /**
@@ -281,6 +292,7 @@ export class Reader {
     const form = this.formFor(approval_key);
     const name = form.approver.trim();
     if (name === '') return this.complain('A decision needs the name of who takes it.');
+    if (this.engine.taken) return this.complain('Another tab has this run: decide there.');
     const person = this.engine.view?.world.person;
     const approver = person && name === person.name ? person.id : name;
     this.engine.decide(approval_key, decision, approver, form.note.trim());
@@ -290,16 +302,15 @@ export class Reader {
 
   /**
    * @param {string} id
-   * @param {Iterable<string>} off  The mechanisms that are off in it.
+   * @param {Iterable<string>} [off]  The mechanisms that are off in it; else those that the reader has switched off.
    */
-  async chooseScenario(id, off = this.off) {
+  async chooseScenario(id, off) {
     const choice = ++this.#choice;
     try {
       const about = await this.engine.scenario(id);
       // Who chooses another one meanwhile wants that one.
       if (choice !== this.#choice) return;
-      this.off = new Set(off);
-      this.take(about);
+      this.take(about, { off });
     } catch (error) {
       this.complain(error);
     }
@@ -308,21 +319,33 @@ export class Reader {
   /**
    * Sets up a scenario, which may stand in no list, with the mechanisms that it names.
    * @param {import('./pkg/crashlab.js').ScenarioInfo} about
-   * @param {string} [checkpoint]  Of another run, with which this one begins.
+   * @param {{ off?: Iterable<string>, checkpoint?: string }} [how]  What is off in it; a checkpoint of another run, with which it begins.
    */
-  take(about, checkpoint) {
+  take(about, { off, checkpoint } = {}) {
     this.#choice++;
     this.#checkpoint = checkpoint;
     this.about = about;
     this.foreign = null;
     this.#seed = null;
-    const { off } = this;
-    for (const [id, on] of Object.entries(JSON.parse(about.json).mechanisms ?? {}))
-      if (on) off.delete(id);
-      else off.add(id);
-    store.save({ scenario: about.id, last_run: null, off: [...off] });
+    this.#switch(about, off);
+    store.save({ scenario: about.id, last_run: null });
     this.#prepare();
     void this.#offer();
+  }
+
+  /**
+   * Sets the switches. What a scenario or a lesson says about them lasts as long as it does.
+   * @param {import('./pkg/crashlab.js').ScenarioInfo} about
+   * @param {Iterable<string>} [off]
+   */
+  #switch(about, off) {
+    this.off = off ? new Set(off) : this.#own;
+    const named = JSON.parse(about.json).mechanisms;
+    if (!named) return;
+    this.off = new Set(this.off);
+    for (const [id, on] of Object.entries(named))
+      if (on) this.off.delete(id);
+      else this.off.add(id);
   }
 
   /**
@@ -332,7 +355,7 @@ export class Reader {
   switchMechanism(id, on) {
     if (on) this.off.delete(id);
     else this.off.add(id);
-    store.save({ off: [...this.off] });
+    store.save({ off: [...this.#own] });
     if (this.engine.prepared) this.#prepare();
     else this.#draw();
   }

@@ -144,3 +144,21 @@ test('a second tab takes the run over, and the first may write nothing more', as
   await page.getByText('Taken over by another tab').waitFor();
   assert.equal(await lab.button('Step').isDisabled(), true);
 });
+
+test('who has lost the run decides nothing in it', async () => {
+  const { page, lab, context } = await openLab();
+  await lab.run();
+  await lab.stands('waiting');
+  const { page: second } = await openPage({ context, path: '?speed=max' });
+  const other = drive(second);
+  await second.getByRole('button', { name: 'Take over' }).click();
+  await other.stands('waiting');
+  await lab.stands('taken over');
+  await page.bringToFront();
+  await lab.leaveControls();
+  await page.keyboard.press('d');
+  await page.keyboard.press('a');
+  await second.bringToFront();
+  await other.finish();
+  assert.deepEqual(await other.books(), ONE_REFUND);
+});

@@ -220,6 +220,15 @@ test('a saved scenario brings its mechanisms with it, however it is chosen', asy
   const retries = page.getByRole('switch', { name: 'Retries' });
   assert.equal(await retries.isChecked(), false);
   assert.equal(await off.count(), 1);
+
+  // They are the scenario's, and go with it; what the reader switches stays.
+  await menuOf(page).selectOption('happy-path');
+  await page.waitForFunction(() => !document.querySelector('[role=switch]:not(:checked)'));
+  await page.getByRole('switch', { name: 'Jitter' }).uncheck();
+  await menuOf(page).selectOption('double-charge-copy');
+  await page.waitForFunction(
+    () => document.querySelectorAll('[role=switch]:not(:checked)').length === 2,
+  );
 });
 
 test('where nothing can be kept, the editor says so and goes on', async () => {

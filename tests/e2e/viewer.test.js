@@ -172,6 +172,13 @@ test('a link that was changed explains itself', async () => {
   }
 });
 
+test('a link that switches off what there is not says so and is followed all the same', async () => {
+  const { page } = await openPage({ path: '#v=1&scenario=budget&seed=1&off=nope,retries' });
+  await page.getByRole('alert').getByText('no such mechanism').waitFor();
+  assert.equal(await page.getByRole('switch', { name: 'Retries' }).isChecked(), false);
+  assert.equal(await page.getByRole('switch', { checked: false }).count(), 1);
+});
+
 test('the arrows move record by record wherever the mouse is', async () => {
   const { page, lab } = await finished();
   await lab.records.nth(3).click();

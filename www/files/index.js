@@ -161,7 +161,7 @@ class Desk {
     try {
       const about = await engine.scenario(checkpoint.chosen);
       this.#dialog.close();
-      this.#reader.take(about, checkpoint.text);
+      this.#reader.take(about, { checkpoint: checkpoint.text });
     } catch (error) {
       this.#complaint = /** @type {Error} */ (error).message;
       this.#draw();
