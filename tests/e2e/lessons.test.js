@@ -536,6 +536,19 @@ test('progress survives a reload, in the middle of a task, and can be forgotten'
   assert.equal(await page.locator('.score').count(), 0);
 });
 
+test('a reload before the run leaves missing what is missing in the lesson', async () => {
+  const { page, lab } = await openLab({ path: '?speed=max#lesson=4' });
+  await page.getByRole('button', { name: 'Somewhat more', exact: true }).click();
+  await page.locator('.acts').waitFor();
+  await page.reload();
+  await waitUntilReady(page);
+  await page.locator('.acts').waitFor();
+  await page.getByText('All mechanisms').click();
+  await page.getByRole('switch', { name: 'Counters in the checkpoint', checked: false }).waitFor();
+  await lab.run();
+  await lab.stands('agent gone');
+});
+
 test('a crash for real in a lesson is taken up where it stood', async () => {
   const { page, lab } = await openLab({ path: '?speed=max#lesson=7' });
   await page.getByRole('button', { name: 'Once', exact: true }).click();

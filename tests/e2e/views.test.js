@@ -64,6 +64,7 @@ async function reading({ page, lab }, look) {
   await page.getByRole('dialog').waitFor();
   await look('two runs compared');
   await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'hidden' });
 
   const trace = '{"ts":1,"run_id":"r","step":0,"type":"llm_call","thought":"Hello"}\n';
   await page.evaluate(

@@ -101,7 +101,8 @@ export class Lessons {
     const off = lesson.off ?? [];
     const isThere = engine.view?.scenario_id === lesson.scenario;
     const isAsWanted = String([...this.#reader.off].sort()) === String([...off].sort());
-    if (isThere && (!anew || (engine.prepared && isAsWanted))) return;
+    const isBegun = !anew && (!engine.prepared || this.#entry.books !== null);
+    if (isThere && (isBegun || (engine.prepared && isAsWanted))) return;
     await this.#choose(lesson.scenario, off);
   }
 
