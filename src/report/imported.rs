@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::describe::Tone;
-use super::view::{RecordView, pretty, record_views};
+use super::view::{RecordView, lone_record_view, pretty};
 use crate::agent::money::number;
 use crate::agent::state::{AgentState, Status};
 use crate::agent::text::preview;
@@ -173,6 +173,21 @@ impl TraceReader {
 
     /// Reads up to this many lines; false at the end of the file. `Err`: it is no trace.
     pub fn read_lines(&mut self, count: usize) -> Result<bool, ImportError> {
+        self.read_each(count, |_, _, _, _| {})
+    }
+
+    /// Reads up to this many lines and gives them as the page's list shows them; false at the end of the file.
+    pub fn read_rows(&mut self, count: usize) -> Result<(bool, Vec<TraceRow>), ImportError> {
+        let mut rows = Vec::with_capacity(count.min(10_000));
+        let goes_on = self.read_each(count, |trace, index, record, value| rows.push(trace.row_of(index, record, &value)))?;
+        Ok((goes_on, rows))
+    }
+
+    fn read_each(
+        &mut self,
+        count: usize,
+        mut read: impl FnMut(&Trace, usize, Option<Record>, Value),
+    ) -> Result<bool, ImportError> {
         let bytes = self.trace.bytes.clone();
         if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
             return Err(refused(1, "this is UTF-16 text; a trace is UTF-8"));
@@ -193,15 +208,16 @@ impl TraceReader {
             if self.trace.lines.len() == MAX_RECORDS {
                 return Err(refused(number, &format!("this is record {}; at most {MAX_RECORDS} are read", MAX_RECORDS + 1)));
             }
-            let (form, record) = form_of(line, length.is_none());
+            let (form, record, value) = form_of(line, length.is_none());
             if let Form::Broken(error) = &form {
                 self.broken += 1;
                 self.first_broken.get_or_insert_with(|| (number, error.to_string()));
             }
-            if let Some(record) = record {
-                self.count(&record);
+            if let Some(record) = &record {
+                self.count(record);
             }
             self.trace.lines.push(Line { number, form, start, end });
+            read(&self.trace, self.trace.lines.len() - 1, record, value);
         }
         Ok(true)
     }
@@ -282,15 +298,7 @@ impl Trace {
     /// The record of a line. In one that lacks a field stands a neutral value for it (nothing, zero): look at the line's remarks
     /// before you take it for a fact. `None` if the line cannot be read.
     pub fn record(&self, index: usize) -> Option<Record> {
-        self.record_of(index, self.value(index)?)
-    }
-
-    fn record_of(&self, index: usize, value: Value) -> Option<Record> {
-        match self.lines.get(index)?.form {
-            Form::Known => Record::from_json(&value).ok(),
-            Form::Foreign(_) => complete(value).0,
-            Form::Broken(_) => None,
-        }
+        complete(self.value(index)?).0
     }
 
     /// What stands in a line, as indented JSON text; numbers are exact.
@@ -326,31 +334,28 @@ impl Trace {
     }
 
     fn row(&self, index: usize) -> TraceRow {
+        let (record, _, value) = self.value(index).map_or((None, Remarks::default(), Value::Null), complete);
+        self.row_of(index, record, &value)
+    }
+
+    fn row_of(&self, index: usize, record: Option<Record>, value: &Value) -> TraceRow {
         let line = &self.lines[index];
+        let text = String::from_utf8_lossy(&self.bytes[line.start..line.end]).trim_end_matches('\r').to_string();
+        let Some(record) = record else {
+            return self.broken_row(index, text);
+        };
+        let at_s = record.ts_ms.saturating_sub(self.start_ms) as f64 / 1_000.0;
+        let record = Arc::new(record);
+        let mut view = RecordView { index, at_s, ..lone_record_view(&record, text) };
         let (form, remarks) = match &line.form {
-            Form::Foreign(remarks) => ("foreign", (**remarks).clone()),
+            Form::Foreign(remarks) => {
+                let extra = more_in(value, remarks);
+                view.text = foreign_text(&record, remarks, view.text, &view.line, &extra);
+                ("foreign", (**remarks).clone())
+            }
             Form::Known | Form::Broken(_) => ("known", Remarks::default()),
         };
-        let text = String::from_utf8_lossy(&self.bytes[line.start..line.end]).trim_end_matches('\r').to_string();
-        let value = self.value(index);
-        let extra = more_in(value.as_ref(), &remarks);
-        let record = match value.and_then(|value| self.record_of(index, value)) {
-            Some(record) => {
-                let record = Arc::new(record);
-                let Some(view) = record_views(std::slice::from_ref(&record), 0).pop() else {
-                    return self.broken_row(index, text);
-                };
-                let told = if remarks == Remarks::default() {
-                    view.text
-                } else {
-                    foreign_text(&record, &remarks, view.text, &text, &extra)
-                };
-                let at_s = record.ts_ms.saturating_sub(self.start_ms) as f64 / 1_000.0;
-                RecordView { index, at_s, line: text, text: told, ..view }
-            }
-            None => return self.broken_row(index, text),
-        };
-        TraceRow { record, line_number: line.number, form, remarks }
+        TraceRow { record: view, line_number: line.number, form, remarks }
     }
 
     fn broken_row(&self, index: usize, text: String) -> TraceRow {
@@ -377,9 +382,9 @@ impl Trace {
 }
 
 /// The fields that this program does not know, in a few words.
-fn more_in(value: Option<&Value>, remarks: &Remarks) -> String {
+fn more_in(value: &Value, remarks: &Remarks) -> String {
     let said = |name: &String| {
-        let value = value?.get(name)?;
+        let value = value.get(name)?;
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
         Some(format!("{name} {}", preview(&text, 60)))
     };
@@ -407,11 +412,11 @@ fn refused(line: usize, message: &str) -> ImportError {
     ImportError { line, message: message.to_string() }
 }
 
-/// What one line is, and the record in it. `is_last`: the file ends in it.
-fn form_of(line: &[u8], is_last: bool) -> (Form, Option<Record>) {
+/// What one line is, the record in it, and the JSON in it. `is_last`: the file ends in it.
+fn form_of(line: &[u8], is_last: bool) -> (Form, Option<Record>, Value) {
     let broken = |error: String| {
         let cut = if is_last { "the last line was cut: " } else { "" };
-        (Form::Broken(format!("{cut}{error}").into()), None)
+        (Form::Broken(format!("{cut}{error}").into()), None, Value::Null)
     };
     let text = match std::str::from_utf8(line) {
         Ok(text) => text,
@@ -419,10 +424,10 @@ fn form_of(line: &[u8], is_last: bool) -> (Form, Option<Record>) {
     };
     match parse(text) {
         Ok(value) if value.is_object() => match complete(value) {
-            (record, remarks) if remarks == Remarks::default() => (Form::Known, record),
-            (record, remarks) => (Form::Foreign(Box::new(remarks)), record),
+            (record, remarks, value) if remarks == Remarks::default() => (Form::Known, record, value),
+            (record, remarks, value) => (Form::Foreign(Box::new(remarks)), record, value),
         },
-        Ok(other) => (Form::Broken(wrong("$", "an object", &other).message().into()), None),
+        Ok(other) => (Form::Broken(wrong("$", "an object", &other).message().into()), None, Value::Null),
         Err(error) => broken(in_one_line(&error)),
     }
 }
@@ -449,11 +454,11 @@ fn what_it_is(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The record in a JSON object, with stand-ins for what is missing or wrong, and what that was.
-fn complete(mut value: Value) -> (Option<Record>, Remarks) {
+/// The record in a JSON object, with stand-ins for what is missing or wrong, and what that was; and the object with them.
+fn complete(mut value: Value) -> (Option<Record>, Remarks, Value) {
     let mut remarks = Remarks::default();
     let Value::Object(fields) = &mut value else {
-        return (None, remarks);
+        return (None, remarks, value);
     };
     let kind = fields.get("type").and_then(Value::as_str).unwrap_or_default().to_string();
     let known = TYPES.iter().find(|(name, _, _)| *name == kind);
@@ -478,7 +483,7 @@ fn complete(mut value: Value) -> (Option<Record>, Remarks) {
     // Every round mends the field that the error names, so there are at most as many rounds as fields.
     for _ in 0..=COMMON.len() + required.len() + optional.len() {
         let error = match Record::from_json(&value) {
-            Ok(record) => return (Some(record), remarks),
+            Ok(record) => return (Some(record), remarks, value),
             Err(error) => error,
         };
         let path = error.path().trim_start_matches("$.").to_string();
@@ -488,7 +493,7 @@ fn complete(mut value: Value) -> (Option<Record>, Remarks) {
             message => remarks.wrong.push(format!("{path}: {message}")),
         }
         let Value::Object(fields) = &mut value else {
-            return (None, remarks);
+            return (None, remarks, value);
         };
         match COMMON.iter().chain(required).find(|(field, _)| **field == name) {
             Some((_, stand_in)) => {
@@ -499,7 +504,7 @@ fn complete(mut value: Value) -> (Option<Record>, Remarks) {
             }
         }
     }
-    (None, remarks)
+    (None, remarks, value)
 }
 
 fn stand_in_of(json: &str) -> Value {

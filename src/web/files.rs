@@ -1,11 +1,12 @@
 //! Files, in and out.
 //!
-//! A trace is read bit by bit and stays in the module, as it may be large: the page takes the rows that it shows. One module reads
-//! one trace.
+//! A trace is read bit by bit, as it may be large, and stays in the module: its bytes are those of the file. One module reads one
+//! trace.
 
 use std::cell::RefCell;
 
 use js_sys::Reflect;
+use serde::Serialize;
 use serde_json::{Map, Value};
 use wasm_bindgen::prelude::*;
 
@@ -18,7 +19,13 @@ use crate::lab::run_file::RunFile;
 use crate::lab::session::Setup;
 use crate::log::record::read_log;
 use crate::report::file_kind::FileKind;
-use crate::report::imported::{ImportError, Trace, TraceReader, read_checkpoint};
+use crate::report::imported::{ImportError, Trace, TraceReader, TraceRow, read_checkpoint};
+
+#[derive(Serialize)]
+struct TracePart {
+    part: f64,
+    rows: Vec<TraceRow>,
+}
 
 enum Opened {
     Nothing,
@@ -42,33 +49,25 @@ pub fn trace_open(bytes: &[u8]) {
     OPENED.set(Opened::Reading(TraceReader::new(bytes.into())));
 }
 
-/// Reads up to this many lines further. Gives the part of the file that is read, from 0 to 1; at 1 the trace is there.
+/// Reads up to this many lines further: the JSON text of a `TracePart`.
 #[wasm_bindgen]
-pub fn trace_read(lines: usize) -> Result<f64, JsValue> {
-    let reading = OPENED.replace(Opened::Nothing);
-    let Opened::Reading(mut reader) = reading else {
-        OPENED.set(reading);
-        return Ok(1.0);
+pub fn trace_read(lines: usize) -> Result<String, JsValue> {
+    let Opened::Reading(mut reader) = OPENED.replace(Opened::Nothing) else {
+        return Err(lab_error("not_found", "no trace is being read"));
     };
-    if reader.read_lines(lines).map_err(|error| not_a_trace(&error))? {
-        let progress = reader.progress().min(0.999);
-        OPENED.set(Opened::Reading(reader));
-        return Ok(progress);
-    }
-    OPENED.set(Opened::Read(reader.finish().map_err(|error| not_a_trace(&error))?));
-    Ok(1.0)
+    let (goes_on, rows) = reader.read_rows(lines).map_err(|error| not_a_trace(&error))?;
+    let part = if goes_on { reader.progress().min(0.999) } else { 1.0 };
+    OPENED.set(match goes_on {
+        true => Opened::Reading(reader),
+        false => Opened::Read(reader.finish().map_err(|error| not_a_trace(&error))?),
+    });
+    json_text(&TracePart { part, rows })
 }
 
 /// What the trace is: the JSON text of a `TraceSummary`.
 #[wasm_bindgen]
 pub fn trace_summary() -> Result<String, JsValue> {
     with_trace(|trace| json_text(&trace.summary()))
-}
-
-/// Lines of the trace as the list shows them: the JSON text of a `TraceRow[]`.
-#[wasm_bindgen]
-pub fn trace_rows(first: usize, count: usize) -> Result<String, JsValue> {
-    with_trace(|trace| json_text(&trace.rows(first, count)))
 }
 
 /// The trace as it was in its file.

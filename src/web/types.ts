@@ -427,6 +427,13 @@ export interface TraceRow {
   remarks: { unknown_type: boolean; missing: string[]; unknown: string[]; wrong: string[] };
 }
 
+/** The next lines of a trace that is being read. */
+export interface TracePart {
+  /** How much of the file has been read, from 0 to 1. */
+  part: number;
+  rows: TraceRow[];
+}
+
 /** What a checkpoint says of itself. */
 export interface CheckpointSummary {
   task_id: string;

@@ -1,5 +1,6 @@
 // Files, in and out: what is saved can be opened again, what others wrote can be read, and a bad file changes nothing.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { ONE_REFUND, openLab } from './lab.js';
 import { filesOf } from './files.js';
@@ -27,10 +28,8 @@ async function session(page) {
   }));
 }
 
-const PYTHON = `{"type": "llm_call", "step": 3, "plan": ["get_invoice", "issue_refund"], "tool_calls": [{"name": "get_invoice", "args": {"id": 7}}], "input_tokens": 787, "output_tokens": 50, "cost_usd": 0.0001481, "latency_s": 0.0}
-{"type": "tool_retry", "step": 4, "tool": "get_invoice", "attempt": 1, "error": "503", "backoff_s": 0.061}
-{"type": "tool_retry", "step": 4, "tool": "get_invoice", "attempt": 2, "error": "503", "backoff_s": 0.119}
-`;
+/** Three lines as a Python program of the course wrote them. */
+const PYTHON = await readFile(new URL('../traces/python.jsonl', import.meta.url), 'utf8');
 
 for (const way of ['pick', 'drop']) {
   test(`a trace that another program wrote can be read and judged, by ${way}`, async () => {
@@ -41,7 +40,7 @@ for (const way of ['pick', 'drop']) {
     await page.locator('[data-record="1"]').click();
     const record = page.getByRole('region', { name: 'Record', exact: true });
     await record.getByText('0.061').waitFor();
-    await record.getByText('Missing: ').waitFor();
+    await record.getByText('Missing: until').waitFor();
     await page.getByRole('searchbox', { name: 'Search the records' }).fill('0.0001481');
     await page.getByText('1 record', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Report' }).click();
@@ -178,7 +177,7 @@ test('a file that is no good is refused with its line, and the run stays as it i
   }
 });
 
-test('fifty megabytes that are no trace are refused, and those that are one can be cancelled', async () => {
+test('fifty megabytes that are no trace are refused, and those that are one can be left while they are read', async () => {
   const { page, files, lab } = await finished();
   const before = await session(page);
   const hand = (line, times) =>
@@ -198,14 +197,18 @@ test('fifty megabytes that are no trace are refused, and those that are one can 
 
   const record = `{"ts": 1.5, "run_id": "r", "step": 1, "type": "replan", "reason": "${'because '.repeat(60)}"}\n`;
   assert.ok((await hand(record, 100_000)) > 50_000_000);
-  const bar = files.dialog.getByRole('progressbar', { name: 'Reading large.jsonl' });
-  await bar.waitFor();
-  await page.waitForFunction(() => document.querySelector('progress')?.value > 0);
-  await files.dialog.getByRole('button', { name: 'Cancel' }).click();
-  await bar.waitFor({ state: 'detached' });
+  await page.getByRole('progressbar', { name: 'Read' }).waitFor();
+  await page.getByRole('button', { name: 'Back to the run' }).click();
+  await page.getByRole('button', { name: 'Back to the run' }).waitFor({ state: 'detached' });
+  await lab.stands('done');
+  assert.deepEqual(await session(page), before);
+
+  // Whose first line is no good is read to its end before anything is shown.
+  await hand(`${record}{"type": "x"\n`.repeat(900) + record.repeat(99), 100);
+  await files.complaint.waitFor({ timeout: 60_000 });
+  assert.match(await files.complaint.innerText(), /^large.jsonl: line 2: /);
   await files.close();
   assert.deepEqual(await session(page), before);
-  await lab.stands('done');
 });
 
 test('a trace that was cut keeps its whole lines and names the cut one', async () => {

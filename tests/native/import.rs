@@ -17,18 +17,7 @@ use crate::support::{
 };
 
 /// Three lines as a Python program of the course wrote them.
-const PYTHON: &str = concat!(
-    r#"{"ts": 12.345, "run_id": "r1", "step": 4, "type": "llm_call", "plan": ["get_invoice", "issue_refund"], "#,
-    r#""tool_calls": [{"name": "get_invoice", "args": {"invoice_id": "INV-2026-004512"}}], "#,
-    r#""input_tokens": 787, "output_tokens": 50, "cost_usd": 0.0001481, "latency_ms": 0.0}"#,
-    "\n",
-    r#"{"ts": 12.346, "run_id": "r1", "step": 4, "type": "tool_retry", "tool": "get_invoice", "attempt": 1, "#,
-    r#""error": "503 Service Unavailable", "backoff_s": 0.061}"#,
-    "\n",
-    r#"{"ts": 12.41, "run_id": "r1", "step": 4, "type": "tool_retry", "tool": "get_invoice", "attempt": 2, "#,
-    r#""error": "503 Service Unavailable", "backoff_s": 0.119}"#,
-    "\n",
-);
+const PYTHON: &str = include_str!("../traces/python.jsonl");
 
 fn read(text: &str) -> Trace {
     Trace::read(text.as_bytes()).unwrap_or_else(|error| panic!("{error}"))

@@ -50,6 +50,8 @@ class Desk {
   #dialog = document.createElement('dialog');
   /** @type {{ name: string, part: number, reading: Reading } | null} */
   #reading = null;
+  /** It keeps the trace that the page shows. @type {Reading | null} */
+  #shown = null;
   /** What is wrong with the file that was taken last. */
   #complaint = '';
   /** @type {Checkpoint | null} */
@@ -110,7 +112,7 @@ class Desk {
       });
       if (this.#reading !== mine) return false;
       this.#reading = null;
-      return await this.#arrive(read);
+      return await this.#arrive(read, reading);
     } catch (error) {
       const { name, message } = /** @type {Error} */ (error);
       if (this.#reading !== mine && this.#reading !== null) return false;
@@ -126,17 +128,28 @@ class Desk {
     }
   }
 
-  /** @param {import('./reading.js').Read} read */
-  async #arrive(read) {
+  /** @param {import('./reading.js').Read} read @param {Reading} reading */
+  async #arrive(read, reading) {
     const reader = this.#reader;
     if (read.kind === 'trace') {
       this.#dialog.close();
       reader.showTrace(read.trace);
-      await read.fill(() => {
-        reader.show({});
-        return reader.foreign === read.trace;
-      });
-      return reader.foreign === read.trace;
+      this.#shown?.cancel();
+      this.#shown = reading;
+      const isShown = () => reader.foreign === read.trace;
+      try {
+        await read.fill(() => {
+          if (isShown()) reader.show({});
+          else reading.cancel();
+          return isShown();
+        });
+      } catch (error) {
+        if (!isShown()) return false;
+        // Far behind a good start it turns out to be no trace.
+        reader.closeTrace();
+        throw error;
+      }
+      return isShown();
     }
     if (read.kind === 'run') {
       this.#dialog.close();
@@ -326,7 +339,7 @@ class Desk {
 
   #saves() {
     const { foreign, engine } = this.#reader;
-    const has = foreign !== null || engine.records.length > 0;
+    const has = foreign ? foreign.part === 1 : engine.records.length > 0;
     const row = (
       /** @type {string} */ word,
       /** @type {string} */ hint,
@@ -341,7 +354,7 @@ class Desk {
       </li>`;
     return html`<section aria-labelledby="files-out">
       <h3 id="files-out">${foreign ? `Save ${foreign.name}` : 'Save this run'}</h3>
-      ${has ? nothing : html`<p class="hint">There is no run yet.</p>`}
+      ${has || foreign ? nothing : html`<p class="hint">There is no run yet.</p>`}
       <ul class="saves">
         ${row('Trace', foreign ? 'The file as it was, byte for byte.' : 'The log, one record a line (.jsonl).', () => this.#saveTrace())}
         ${
@@ -370,7 +383,7 @@ class Desk {
   #telemetry() {
     const { foreign, engine } = this.#reader;
     const partial = foreign !== null && foreign.unusual.size > 0;
-    const has = (foreign !== null || engine.records.length > 0) && !partial;
+    const has = (foreign ? foreign.part === 1 : engine.records.length > 0) && !partial;
     const sending = this.#sending;
     const busy =
       sending !== null && sending.outcome === null && !sending.cancelled && !this.#trouble;

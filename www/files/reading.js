@@ -8,7 +8,8 @@
  * @property {string} name
  * @property {RecordView[]} records  Filled as it goes.
  * @property {Map<number, TraceRow>} unusual  Those that have something missing, unknown or wrong, or cannot be read.
- * @property {TraceSummary} summary
+ * @property {TraceSummary | null} summary  Null until all of it is read.
+ * @property {number} part  How much of it is read, from 0 to 1.
  * @property {() => Promise<Uint8Array>} bytes  The file as it was.
  * @typedef {{ kind: 'trace', trace: Foreign, fill: (arrived: () => boolean) => Promise<void> }
  *   | { kind: 'checkpoint', name: string, text: string, summary: import('../study/crashlab.js').CheckpointSummary }
@@ -23,10 +24,9 @@ const LARGEST_BYTES = 256_000_000;
 /** What is smaller is read whole to find out what it is; of the rest, the start says enough. */
 const SMALL_BYTES = 4_000_000;
 const START_BYTES = 100_000;
-/** Lines between two signs of progress, and rows that cross from the worker at once. */
-const LINES = 5000;
-const FIRST_ROWS = 300;
-const ROWS = 2000;
+/** Lines that cross from the worker at once: few at first, so that they are there soon. */
+const FIRST_LINES = 300;
+const LINES = 2500;
 /** Records that are drawn at once. */
 const MOST = 20_000;
 
@@ -95,57 +95,66 @@ export class Reading {
     return new Reading(new File([log], this.#file.name)).read(progress);
   }
 
-  /** @param {(part: number) => void} progress @returns {Promise<Read>} */
+  /**
+   * A trace whose first lines are good is shown while the others are read; of another one, all is read before anything is shown.
+   * @param {(part: number) => void} progress
+   * @returns {Promise<Read>}
+   */
   async #trace(progress) {
-    const { name } = this.#file;
+    /** @type {Foreign} */
+    const trace = {
+      name: this.#file.name,
+      records: [],
+      unusual: new Map(),
+      summary: null,
+      part: 0,
+      bytes: () => this.#call('trace_bytes'),
+    };
     try {
       await this.#call('trace_open', this.#file);
-      for (let part = 0; part < 1;) {
-        part = await this.#call('trace_read', LINES);
-        progress(part);
+      await this.#more(trace, FIRST_LINES);
+      while (trace.part < 1 && [...trace.unusual.values()].some(({ form }) => form === 'broken')) {
+        await this.#more(trace, LINES);
+        progress(trace.part);
       }
     } catch (error) {
       throw this.#named(error);
     }
-    /** @type {TraceSummary} */
-    const summary = JSON.parse(await this.#call('trace_summary'));
-    /** @type {Foreign} */
-    const trace = {
-      name,
-      records: [],
-      unusual: new Map(),
-      summary,
-      bytes: () => this.#call('trace_bytes'),
-    };
     return { kind: 'trace', trace, fill: (arrived) => this.#fill(trace, arrived) };
   }
 
   /**
-   * Brings the rows into the page, the first of them at once.
+   * Brings the other rows into the page.
    * @param {Foreign} trace
    * @param {() => boolean} arrived  Some more are there; false ends it.
    */
-  async #fill({ records, unusual, summary }, arrived) {
+  async #fill(trace, arrived) {
+    const { records } = trace;
     let drawn = 0;
-    let next = this.#call('trace_rows', 0, FIRST_ROWS);
-    while (records.length < summary.records) {
-      /** @type {TraceRow[]} */
-      const rows = JSON.parse(await next);
-      // The worker makes the next rows while the page takes these in.
-      const { length } = records;
-      next = this.#call('trace_rows', length + rows.length, ROWS);
-      for (const row of rows) {
-        if (row.form !== 'known') unusual.set(row.record.index, row);
-        records.push(row.record);
+    try {
+      while (arrived() && trace.part < 1) {
+        drawn = records.length;
+        // Drawing costs more than reading, so it is done the more seldom the more there is.
+        const due = Math.min(2 * drawn, drawn + MOST);
+        do await this.#more(trace, LINES);
+        while (records.length < due && trace.part < 1);
       }
-      // Drawing costs more than reading, so it is done the more seldom the more there is.
-      const due = Math.min(2 * drawn, drawn + MOST);
-      if (records.length < due && records.length < summary.records) continue;
-      drawn = records.length;
-      if (!arrived()) return;
-      await new Promise((resolve) => setTimeout(resolve));
+    } catch (error) {
+      throw this.#named(error);
     }
-    await next;
+  }
+
+  /** @param {Foreign} trace @param {number} lines */
+  async #more(trace, lines) {
+    const { records, unusual } = trace;
+    /** @type {import('../study/crashlab.js').TracePart} */
+    const { part, rows } = JSON.parse(await this.#call('trace_read', lines));
+    for (const row of rows) {
+      if (row.form !== 'known') unusual.set(row.record.index, row);
+      records.push(row.record);
+    }
+    if (part === 1) trace.summary = JSON.parse(await this.#call('trace_summary'));
+    trace.part = part;
   }
 
   /** @param {string} name @param {unknown[]} args */

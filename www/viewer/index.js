@@ -161,13 +161,14 @@ export function createViewer(reader, draw) {
 
     /**
      * A trace from a file: it can be read, and nothing else.
-     * @param {NonNullable<typeof reader.foreign>} file
+     * @param {NonNullable<typeof reader.foreign>} shown
      */
-    file({ name, records, summary }) {
+    file(shown) {
+      const { records } = shown;
       if (file !== records) trace.rest();
       file = records;
       return [
-        imported({ name, summary, onClose: () => reader.closeTrace() }),
+        imported(shown, () => reader.closeTrace()),
         ...reading(new Set(), null, nothing),
         record([]),
       ];

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub use effect::{EffectView, Place, effect_in_flight, place_of};
-pub use record::{RecordDetail, RecordView, record_detail, record_views};
+pub use record::{RecordDetail, RecordView, lone_record_view, record_detail, record_views};
 pub use storage::{Snapshots, snapshots_view};
 
 use super::describe::clock;

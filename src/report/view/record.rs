@@ -49,20 +49,30 @@ pub fn record_views(log: &[Arc<Record>], from: usize) -> Vec<RecordView> {
 fn record_view(log: &[Arc<Record>], index: usize) -> Option<RecordView> {
     let record = log.get(index)?;
     let start_ms = log.first()?.ts_ms;
-    let (tool, attempt) = subject(&record.body);
     Some(RecordView {
         index,
+        at_s: seconds(record.ts_ms.saturating_sub(start_ms)),
+        call_id: call_of(log, index).map(|call_id| call_id.to_string()),
+        ..lone_record_view(record, record.to_line())
+    })
+}
+
+/// A record that stands alone, with the line that it was read from.
+pub fn lone_record_view(record: &Arc<Record>, line_read: String) -> RecordView {
+    let (tool, attempt) = subject(&record.body);
+    RecordView {
+        index: 0,
         step: record.step,
         r#type: record.body.kind().to_string(),
-        at_s: seconds(record.ts_ms.saturating_sub(start_ms)),
+        at_s: 0.0,
         clock: clock(record.ts_ms),
         tool: tool.map(|tool| tool.to_string()),
-        call_id: call_of(log, index).map(|call_id| call_id.to_string()),
+        call_id: call_of(std::slice::from_ref(record), 0).map(|call_id| call_id.to_string()),
         attempt,
         text: line(record),
         tone: tone(record),
-        line: record.to_line(),
-    })
+        line: line_read,
+    }
 }
 
 /// Tool and attempt that a record is about.
