@@ -13,7 +13,7 @@ use crashlab::lab::shipped::SHIPPED;
 use crashlab::log::store::MemoryStore;
 use serde_json::{Map, Number, Value, json};
 
-use crate::support::{all_scenarios, assert_golden, ran, ran_with_crash, read};
+use crate::support::{all_scenarios, assert_golden, books, first, observations, ran, ran_with_crash, read, refund_of, scripted};
 
 // --- Judged as they say --------------------------------------------------------------------------------------------------------
 
@@ -393,4 +393,16 @@ fn what_is_no_scenario_at_all_is_refused() {
     }
     let fields = Map::from_iter((0..10_000).map(|number| (format!("key{number}"), Value::from(number))));
     assert!(Scenario::from_json(&Value::Object(fields).to_string()).is_err());
+}
+
+#[test]
+fn billing_pays_no_more_than_was_charged() {
+    for (amount, refunds) in [(288, 1), (289, 0), (9_007_199_254_740_993, 0)] {
+        let scenario = scripted(&[first(json!([refund_of(amount)]))], |_| {});
+        let (session, _) = ran(&scenario);
+        assert_eq!(books(session.world()).refunds, refunds, "{amount}");
+        if refunds == 0 {
+            assert!(observations(&session)[0].contains("422 charge CH-90121 was 288.00, and"), "{amount}");
+        }
+    }
 }
