@@ -6,7 +6,7 @@ import { html, nothing, render } from 'lit/html.js';
 import { download, readText } from '../editor/files.js';
 import { glyph } from '../ui/glyph.js';
 import { bounds } from './choices.js';
-import { broke, focusCell, matrix, rove } from './matrix.js';
+import { broke, focusCell, legend, matrix, rove } from './matrix.js';
 import { Progress } from './progress.js';
 import { replayed } from './replay.js';
 import { run } from './run.js';
@@ -45,6 +45,8 @@ import 'sheet:./run.css';
  * @property {boolean} partial
  * @property {() => void} back
  */
+
+const DRAW_EVERY_MS = 100;
 
 /** It keeps its module between two visits. */
 const searcher = new Searcher();
@@ -91,6 +93,8 @@ class Explorer {
   /** @type {import('./replay.js').Replayed | null} */
   #replayed = null;
   #complaint = '';
+  /** A drawing that is due. */
+  #soon = 0;
   /** The one sentence that is read out. */
   #said = '';
   #reader;
@@ -215,11 +219,11 @@ class Explorer {
     dispatchEvent(new CustomEvent('crashlab:found', { detail: found }));
   }
 
-  /** Every three seconds the figures are read out. @param {Found} found */
+  /** Every three seconds the figures are read out. Drawing is left out where it would keep the search waiting. @param {Found} found */
   #hear(found) {
     if (found.progress.isTimeToTell()) this.#said = found.progress.sentence();
     this.#announce(found);
-    this.draw();
+    this.#soon ||= setTimeout(() => this.draw(), DRAW_EVERY_MS);
   }
 
   /** Ends what is being searched, at once. */
@@ -398,6 +402,8 @@ class Explorer {
   }
 
   draw() {
+    clearTimeout(this.#soon);
+    this.#soon = 0;
     render([this.#head(), this.#body()], this.#dialog);
     rove(this.#dialog);
   }
@@ -532,7 +538,7 @@ class Explorer {
             Arrow keys move from cell to cell, Enter opens the run of a cell.
           </p>`,
         matrix(props),
-        LEGEND,
+        legend(),
         broke(props),
       ];
     }
@@ -563,15 +569,6 @@ class Explorer {
     };
   }
 }
-
-const LEGEND = html`<ul class="legend">
-  <li><span class="fine">✓</span> fine</li>
-  <li><span class="broken">✕</span> broken</li>
-  <li><span class="not_reached">·</span> not applicable: this run does not come there</li>
-  <li><span class="waiting">…</span> not yet</li>
-  <li><span>b</span> before the effect</li>
-  <li><span>a</span> after it, before its answer</li>
-</ul>`;
 
 /** As the files in `tests/replays/` are written. @param {string} replay  JSON text. */
 const pretty = (replay) => `${JSON.stringify(JSON.parse(replay), null, 2)}\n`;

@@ -43,6 +43,10 @@ export function matrix(props) {
         @focusin=${(/** @type {Event} */ event) => look(event, props)}
         @pointerover=${(/** @type {Event} */ event) => look(event, props)}
       >
+        <colgroup>
+          <col class="names" />
+          <col span=${view.rows.length} />
+        </colgroup>
         <thead>
           ${guard([view.rows], () => heads(view.rows))}
         </thead>
@@ -223,6 +227,16 @@ function look(event, { view }) {
 }
 
 // --- In words --------------------------------------------------------------------------------------------------------------------
+
+export const legend = () =>
+  html`<ul class="legend">
+    <li><span class="fine">✓</span> fine</li>
+    <li><span class="broken">✕</span> broken</li>
+    <li><span class="not_reached">·</span> not applicable: this run does not come there</li>
+    <li><span class="waiting">…</span> not yet</li>
+    <li><span>b</span> before the effect</li>
+    <li><span>a</span> after it, before its answer</li>
+  </ul>`;
 
 /**
  * What broke, for whoever does not see the table.
