@@ -84,7 +84,7 @@ export function controls(props) {
         ${glyph('more')}
       </button>
     </span>
-    <div id="crash-menu" class="menu crash-menu" popover ${menu('crash-menu', props.onGaps)}>
+    <div id="crash-menu" class="menu crash-menu" popover @toggle=${menu(props.onGaps)}>
       ${props.crashMenu(crashable)}
     </div>
     <button

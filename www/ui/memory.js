@@ -1,15 +1,10 @@
 /** The agent itself: plan, guards, conversation. After a crash there is nothing here, and that is to be felt. */
 import { html, nothing } from 'lit/html.js';
-import { ref } from 'lit/directives/ref.js';
 import { LATEST, count, latest, plural } from './format.js';
 import { mark } from './mark.js';
 import './memory.css';
 
 /** @typedef {import('../pkg/crashlab.js').MemoryView} MemoryView */
-
-const toEnd = ref((element) => {
-  if (element) element.scrollTop = element.scrollHeight;
-});
 
 /**
  * @param {MemoryView | null} memory
@@ -78,7 +73,7 @@ function full({ plan, guards, messages, llm_calls, input_tokens, output_tokens, 
         >${plural(messages.length, 'message')}${messages.length > LATEST ? `, the last ${LATEST}` : ''}</small
       >
     </h3>
-    <ol class="messages" ${toEnd}>
+    <ol class="messages">
       ${latest(messages).map(
         ({ role, text, tool }) =>
           html`<li ${mark(text)}>

@@ -1,21 +1,18 @@
 /** A menu that opens below (or above) its button, in the browser's top layer: a press outside or Escape closes it. */
-import { ref } from 'lit/directives/ref.js';
 import './menu.css';
 
 /**
- * @param {string} id  The id of the popover.
+ * The listener for a menu's `toggle`: `<div id="save-menu" class="menu" popover @toggle=${menu()}>`.
  * @param {() => void} [opened]
  */
-export function menu(id, opened) {
-  return ref((element) => {
-    if (!(element instanceof HTMLElement)) return;
-    element.ontoggle = (event) => {
-      if (/** @type {ToggleEvent} */ (event).newState !== 'open') return;
-      const button = document.querySelector(`[popovertarget="${id}"]`);
-      if (button) place(element, button.getBoundingClientRect());
-      opened?.();
-    };
-  });
+export function menu(opened) {
+  return (/** @type {ToggleEvent & { currentTarget: HTMLElement }} */ event) => {
+    if (event.newState !== 'open') return;
+    const element = event.currentTarget;
+    const button = document.querySelector(`[popovertarget="${element.id}"]`);
+    if (button) place(element, button.getBoundingClientRect());
+    opened?.();
+  };
 }
 
 /**

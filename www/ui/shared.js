@@ -2,8 +2,9 @@
  * What the page and the parts that are loaded on demand have in common. Each of those parts imports all of it, so that the bundle
  * keeps it in one piece: cut up by who needs what, the first load would be larger and come in more files.
  */
+import 'lit/directive.js';
 import 'lit/html.js';
-import 'lit/directives/ref.js';
+import '../store.js';
 import '../yours.js';
 import './format.js';
 import './glyph.js';

@@ -259,7 +259,7 @@ function bar(lens, records, on) {
     <button class="button small quiet" popovertarget="filter-menu" aria-label="Filter">
       ${glyph('filter')}<span>Filter</span>
     </button>
-    <div id="filter-menu" class="menu filter-menu" popover ${menu('filter-menu')}>
+    <div id="filter-menu" class="menu filter-menu" popover @toggle=${menu()}>
       ${filters(lens, records, on.set)}
     </div>
   </div>`;
