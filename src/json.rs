@@ -3,6 +3,7 @@
 //! Logs, checkpoints and scenarios come from storage, from files and from people's keyboards: each of them is read through here.
 
 mod parser;
+mod writer;
 
 use std::cell::Cell;
 use std::fmt;
@@ -12,10 +13,12 @@ use serde_json::{Map, Value};
 
 use crate::agent::canonical::canonical;
 use crate::agent::decimal::Decimal;
-use crate::agent::text::preview;
+use crate::agent::text::{list, preview};
 use crate::agent::tools::describe;
 
 pub use parser::parse;
+pub(crate) use writer::write_string;
+pub use writer::{compact, pretty};
 
 /// What could not be read, and where.
 ///
@@ -115,7 +118,7 @@ impl<'a> Fields<'a> {
     /// Notes a key that is none of these.
     pub fn only(&self, known: &[&str]) {
         if let Some(unknown) = self.keys().find(|key| !known.contains(key)) {
-            self.note(ReadError::new(&self.path(unknown), format!("unknown key; known are {}", known.join(", "))));
+            self.note(ReadError::new(&self.path(unknown), format!("unknown key; known are {}", list(known))));
         }
     }
 
@@ -251,7 +254,7 @@ pub fn wrong(path: &str, expected: &str, found: &Value) -> ReadError {
 
 /// A JSON number as a decimal.
 pub fn decimal(value: &Value) -> Option<Decimal> {
-    value.as_number().and_then(|number| Decimal::parse(&number.to_string()))
+    value.as_number().and_then(|number| Decimal::parse(number.as_str()))
 }
 
 /// A JSON number as a whole number.

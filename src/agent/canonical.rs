@@ -10,6 +10,7 @@ use std::collections::BinaryHeap;
 use serde_json::Value;
 
 use super::decimal::Decimal;
+use crate::json::write_string;
 
 /// The canonical text of a value: keys in the order of their UTF-16 code units, no white space, shortest escapes, exact numbers.
 pub fn canonical(value: &Value) -> String {
@@ -24,11 +25,11 @@ fn write_value(value: &Value, out: &mut String) {
         Value::Bool(true) => out.push_str("true"),
         Value::Bool(false) => out.push_str("false"),
         Value::Number(number) => {
-            let written = number.to_string();
-            match Decimal::parse(&written) {
+            let written = number.as_str();
+            match Decimal::parse(written) {
                 Some(decimal) => out.push_str(&decimal.canonical()),
                 // Only an exponent beyond 32 bits gets here; as written it is at least equal to itself.
-                None => out.push_str(&written),
+                None => out.push_str(written),
             }
         }
         Value::String(text) => write_string(text, out),
@@ -83,24 +84,6 @@ impl PartialEq for Field<'_> {
 }
 
 impl Eq for Field<'_> {}
-
-fn write_string(text: &str, out: &mut String) {
-    out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            control if control < ' ' => out.push_str(&format!("\\u{:04x}", control as u32)),
-            other => out.push(other),
-        }
-    }
-    out.push('"');
-}
 
 #[cfg(test)]
 mod tests {

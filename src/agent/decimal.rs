@@ -72,6 +72,11 @@ impl Decimal {
         self.digits.len() as i64 - self.exponent <= i64::from(places)
     }
 
+    /// The first digits, and the others.
+    fn split_at(&self, count: usize) -> (&str, &str) {
+        self.digits.split_at_checked(count).unwrap_or((&self.digits, ""))
+    }
+
     /// The layout that ECMAScript gives a number (RFC 8785, section 3.2.2.3), on the exact digits.
     pub fn canonical(&self) -> String {
         if self.digits.is_empty() {
@@ -82,14 +87,14 @@ impl Decimal {
         let body = if count <= point && point <= 21 {
             format!("{}{}", self.digits, "0".repeat((point - count) as usize))
         } else if 0 < point && point <= 21 {
-            let (whole, fraction) = self.digits.split_at(point as usize);
+            let (whole, fraction) = self.split_at(point as usize);
             format!("{whole}.{fraction}")
         } else if -6 < point && point <= 0 {
             format!("0.{}{}", "0".repeat((-point) as usize), self.digits)
         } else {
             let sign = if point > 0 { '+' } else { '-' };
             let exponent = (point - 1).unsigned_abs();
-            let (first, rest) = self.digits.split_at(1);
+            let (first, rest) = self.split_at(1);
             let dot = if rest.is_empty() { "" } else { "." };
             format!("{first}{dot}{rest}e{sign}{exponent}")
         };

@@ -11,6 +11,7 @@ use super::machine::{Agent, Phase, ResumeNote};
 use super::protocol::{EffectKind, ModelRequest, ToolCall};
 use super::run::{Backoff, ModelStage, ToolStage, ToolsTurn, Turn, is_model_in_doubt};
 use super::state::{ApprovalStatus, Message, Status};
+use super::text::list;
 use super::tools::{Reliance, ToolSpec};
 use crate::json::parse;
 use crate::log::record::{InDoubt, Record, RecordBody, object};
@@ -70,7 +71,7 @@ impl Agent {
                 return self.append(RecordBody::Replan { reason: reason.clone() });
             }
             let names: Vec<&str> = self.config.tools.iter().map(|tool| tool.name.as_str()).collect();
-            return self.append_failure(call, false, format!("there is no tool `{}`; there are {}", call.name, names.join(", ")));
+            return self.append_failure(call, false, format!("there is no tool `{}`; there are {}", call.name, list(&names)));
         };
         match &turn.stage {
             ToolStage::Due => self.check_and_gate(spec, turn),

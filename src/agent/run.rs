@@ -13,6 +13,7 @@ use super::identity::hash64;
 use super::money::PicoUsd;
 use super::protocol::{FailureCode, Outcome, ToolCall};
 use super::state::{AgentState, Approval, ApprovalStatus, Message, Status};
+use crate::json::compact;
 use crate::log::record::{LlmCall, Record, RecordBody, Retry};
 
 /// State, place in the step, and what only the whole log knows.
@@ -450,10 +451,11 @@ impl Run {
             turn.calls[turn.index].clone()
         };
         let reason = replan_reason(tool, ok, result);
-        let content: Arc<str> = match &reason {
-            Some(reason) => format!("{result}\nREPLAN: {reason}").into(),
-            None => result.to_string().into(),
-        };
+        let mut content = compact(result);
+        if let Some(reason) = &reason {
+            content += &format!("\nREPLAN: {reason}");
+        }
+        let content: Arc<str> = content.into();
         let fingerprint = hash64(format!("{tool}\n{content}").as_bytes());
         let state = self.state_mut();
         let is_new = state.add_fingerprint(fingerprint);

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::text::list;
 use crate::json::parse;
 
 /// A tool as the agent sees it. The flags are read by the code of the loop, never left to the model.
@@ -138,14 +139,15 @@ impl ToolSpec {
 
     fn parameter_names(&self) -> String {
         let names: Vec<String> = self.parameters.iter().map(|parameter| format!("`{}`", parameter.name)).collect();
-        if names.is_empty() { "nothing".to_string() } else { names.join(", ") }
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        if names.is_empty() { "nothing".to_string() } else { list(&names) }
     }
 }
 
 /// The names of tools, for an error: `a tool (get_invoice, …)`.
 pub fn one_of(tools: &[ToolSpec]) -> String {
     let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-    format!("a tool ({})", names.join(", "))
+    format!("a tool ({})", list(&names))
 }
 
 fn not_an_object(tool: &str, text: &str) -> String {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::agent::protocol::{
     Answer, Completion, Decision, Effect, EffectKind, Event, Failure, FailureCode, ModelRequest, ToolCall,
 };
-use crate::json::{Fields, ReadError, parse, read};
+use crate::json::{Fields, ReadError, compact, parse, read};
 use crate::log::checkpoint::{encode, message_json};
 use crate::log::record::object;
 use crate::log::store::{SavedSnapshot, seal};
@@ -38,7 +38,7 @@ pub fn effect_json(effect: &Effect, generation: u64) -> (Value, Option<SavedSnap
             ("tool", text(&call.name)),
             ("call_id", text(&call.id)),
             ("args", (*call.args).clone()),
-            ("args_json", call.args.to_string().into()),
+            ("args_json", compact(&call.args).into()),
             ("attempt", (*attempt).into()),
             ("idempotency_key", text(idempotency_key)),
             ("traceparent", text(trace_context)),
@@ -50,7 +50,7 @@ pub fn effect_json(effect: &Effect, generation: u64) -> (Value, Option<SavedSnap
             kind,
             ("tool", text(tool)),
             ("args", (**args).clone()),
-            ("args_json", args.to_string().into()),
+            ("args_json", compact(args).into()),
             ("approval_key", text(approval_key)),
         ]),
         EffectKind::Wait { until_ms } => object([id, kind, ("until_ms", (*until_ms).into())]),

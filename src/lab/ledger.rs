@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::agent::money::PicoUsd;
 use crate::agent::state::ApprovalStatus;
-use crate::json::{Fields, ReadError, parse, read};
+use crate::json::{Fields, ReadError, compact, parse, read};
 use crate::log::record::object;
 
 /// One row: something that happened outside the agent.
@@ -173,13 +173,12 @@ impl Row {
             Entry::Mail { to, text: mail } => ("mail", object([("to", text(to)), ("text", text(mail))])),
             Entry::HandOver { status } => ("hand_over", object([("status", text(status))])),
         };
-        object([
+        compact(&object([
             ("at_ms", self.at_ms.into()),
             ("record", self.record.map_or(Value::Null, Value::from)),
             ("type", kind.into()),
             ("entry", entry),
-        ])
-        .to_string()
+        ]))
     }
 
     /// Reads what [`Row::to_line`] wrote.

@@ -8,8 +8,9 @@ use serde_json::{Map, Value};
 
 use crate::agent::protocol::{Completion, Failure, FailureCode, ModelRequest, ToolCall};
 use crate::agent::state::{Message, text_tokens};
+use crate::agent::text::{contains, list, split_once};
 use crate::agent::tools::{ToolSpec, one_of};
-use crate::json::{Fields, ReadError, parse};
+use crate::json::{Fields, ReadError, compact, parse};
 
 /// One thing the model may say, and when.
 #[derive(Clone, Debug, PartialEq)]
@@ -128,7 +129,7 @@ fn read_condition(from: &Fields, tools: &[ToolSpec]) -> Condition {
     let is_known = tool.is_none_or(|tool| tools.iter().any(|known| known.name == tool));
     if outcome == ObservedOutcome::Ok && !is_known {
         let names: Vec<&str> = tools.iter().map(|known| known.name.as_str()).collect();
-        from.note_wrong("after", &format!("a tool ({})", names.join(", ")));
+        from.note_wrong("after", &format!("a tool ({})", list(&names)));
     }
     Condition::After {
         tool: tool.map(str::to_string),
@@ -147,11 +148,14 @@ struct Observation<'a> {
     outcome: ObservedOutcome,
 }
 
+/// What stands between the result of a tool and the call to plan anew.
+const REPLAN: &str = "\nREPLAN: ";
+
 fn observe(message: &Message) -> Option<Observation<'_>> {
     let Message::Tool { name, content, .. } = message else {
         return None;
     };
-    let json = content.split("\nREPLAN: ").next().unwrap_or_default();
+    let json = split_once(content, REPLAN).map_or(&**content, |(json, _)| json);
     let value = parse(json).unwrap_or(Value::Null);
     let outcome = match &value {
         Value::Object(fields) if fields.get("denied") == Some(&Value::Bool(true)) => ObservedOutcome::Denied,
@@ -164,7 +168,7 @@ fn observe(message: &Message) -> Option<Observation<'_>> {
 
 impl Condition {
     fn fits(&self, observations: &[Observation]) -> bool {
-        let (tool, outcome, nth, replan, contains) = match self {
+        let (tool, outcome, nth, replan, part) = match self {
             Condition::Start => return observations.is_empty(),
             Condition::After { tool, outcome, nth, replan, contains } => (tool, *outcome, nth, replan, contains),
         };
@@ -177,8 +181,8 @@ impl Condition {
         };
         let count = observations.iter().filter(is_of_kind).count() as u32;
         nth.is_none_or(|nth| nth == count)
-            && replan.is_none_or(|wanted| newest.text.contains("\nREPLAN: ") == wanted)
-            && contains.as_ref().is_none_or(|text| newest.text.contains(text.as_str()))
+            && replan.is_none_or(|wanted| contains(newest.text, REPLAN) == wanted)
+            && part.as_ref().is_none_or(|part| contains(newest.text, part))
     }
 }
 
@@ -227,7 +231,7 @@ pub fn complete(script: &[Turn], request: &ModelRequest) -> Result<Completion, F
 fn fill_value(value: &Value, observations: &[Observation]) -> Value {
     match value {
         Value::String(text) => {
-            let whole = text.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}")).filter(|inner| !inner.contains("}}"));
+            let whole = text.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}")).filter(|inner| !contains(inner, "}}"));
             match whole.and_then(|path| quoted(path, observations)) {
                 Some(found) => found,
                 None => Value::String(fill_text(text, observations)),
@@ -244,14 +248,14 @@ fn fill_value(value: &Value, observations: &[Observation]) -> Value {
 fn fill_text(text: &str, observations: &[Observation]) -> String {
     let mut out = String::new();
     let mut rest = text;
-    while let Some((before, after)) = rest.split_once("{{") {
-        let Some((path, behind)) = after.split_once("}}") else {
+    while let Some((before, after)) = split_once(rest, "{{") {
+        let Some((path, behind)) = split_once(after, "}}") else {
             break;
         };
         out.push_str(before);
         match quoted(path, observations) {
             Some(Value::String(found)) => out.push_str(&found),
-            Some(found) => out.push_str(&found.to_string()),
+            Some(found) => out.push_str(&compact(&found)),
             // What cannot be quoted stays as it was written, so that it is seen.
             None => out.push_str(&format!("{{{{{path}}}}}")),
         }

@@ -27,8 +27,9 @@ use crate::agent::identity::hash64;
 use crate::agent::money::{PicoUsd, Prices};
 use crate::agent::retry::RetryPolicy;
 use crate::agent::state::{ApprovalStatus, Status};
+use crate::agent::text::list;
 use crate::agent::tools::{ToolSpec, one_of};
-use crate::json::{Fields, ReadError, parse, read, wrong};
+use crate::json::{Fields, ReadError, compact, parse, read, wrong};
 
 /// A scenario that has been read and checked.
 #[derive(Clone, Debug)]
@@ -222,7 +223,7 @@ impl Scenario {
     /// Reads and checks a document. The error names the JSON path, what stands there, and what was expected.
     pub fn from_json(text: &str) -> Result<Scenario, ReadError> {
         let value = parse(text)?;
-        read(&value, "$", |from| Scenario::read(from, text.into(), hash64(value.to_string().as_bytes())))
+        read(&value, "$", |from| Scenario::read(from, text.into(), hash64(compact(&value).as_bytes())))
     }
 
     fn read(from: &Fields, json: Arc<str>, digest: u64) -> Scenario {
@@ -458,7 +459,7 @@ impl CrashSpot {
         let effects = ["append", "call_model", "call_tool", "ask_approval", "wait", "save_checkpoint"];
         let effect = from.text("effect");
         if !effects.contains(&effect) {
-            from.note_wrong("effect", &effects.join(", "));
+            from.note_wrong("effect", &list(&effects));
         }
         let when = When::of_word(from.text("when"));
         if when.is_none() {
@@ -470,7 +471,7 @@ impl CrashSpot {
         }
         let record = from.optional("record", Fields::text);
         if record.is_some_and(|record| !RECORDS.contains(&record)) {
-            from.note_wrong("record", &RECORDS.join(", "));
+            from.note_wrong("record", &list(&RECORDS));
         }
         CrashSpot {
             effect: effect.to_string(),

@@ -10,8 +10,9 @@ use serde_json::{Map, Value};
 use super::ledger::Entry;
 use super::world::World;
 use crate::agent::money::{cents_text, number};
+use crate::agent::text::{contains, list};
 use crate::agent::tools::{Parameter, ParameterKind, Reliance, ToolSpec};
-use crate::json::decimal;
+use crate::json::{compact, decimal};
 use crate::log::record::object;
 
 /// What a service does: what it answers, and what it enters in its books; or why it refuses.
@@ -104,8 +105,8 @@ fn search(world: &World, query: &str) -> Value {
     let articles = &world.data().articles;
     let words: Vec<String> = query.split_whitespace().map(str::to_ascii_lowercase).collect();
     let score = |article: &Value| {
-        let content = article.to_string().to_ascii_lowercase();
-        words.iter().filter(|word| content.contains(word.as_str())).count()
+        let content = compact(article).to_ascii_lowercase();
+        words.iter().filter(|word| contains(&content, word)).count()
     };
     // Misses first: the place in the list decides between equals.
     let scored = articles.iter().enumerate().map(|(place, article)| (words.len() - score(article), place));
@@ -159,7 +160,8 @@ fn refund(world: &World, args: &Value, key: &Arc<str>, expected_version: Option<
     if let Some(expected) = expected_version.filter(|expected| *expected != version) {
         let others: Vec<String> =
             world.refunds_of(charge_id).map(|(cents, by)| format!("{} by {by}", cents_text(cents))).collect();
-        let refunds = if others.is_empty() { "none of this charge".to_string() } else { others.join(", ") };
+        let others: Vec<&str> = others.iter().map(String::as_str).collect();
+        let refunds = if others.is_empty() { "none of this charge".to_string() } else { list(&others) };
         return Err(format!(
             "412 invoice {invoice_id} has changed since it was read ({expected}, now {version}); refunds: {refunds}"
         ));
@@ -207,7 +209,8 @@ fn cents_of(args: &Value) -> Result<u64, String> {
     let cents =
         amount.filter(|amount| amount.has_at_most_places(2)).and_then(|amount| amount.scaled(2)).filter(|&cents| cents > 0);
     cents.ok_or_else(|| {
-        format!("422 {} is not an amount: more than 0, at most 2 decimals", args.get("amount").unwrap_or(&Value::Null))
+        let found = compact(args.get("amount").unwrap_or(&Value::Null));
+        format!("422 {found} is not an amount: more than 0, at most 2 decimals")
     })
 }
 

@@ -6,6 +6,7 @@ use super::mechanisms::{Mechanism, Mechanisms};
 use super::scenario::Scenario;
 use crate::agent::identity::hash64;
 use crate::agent::state::AgentState;
+use crate::agent::text::list;
 use crate::log::checkpoint;
 
 /// How a session is set up.
@@ -33,7 +34,8 @@ impl Setup {
     pub fn run_id(&self) -> Arc<str> {
         let is_off = |one: &&Mechanism| !self.mechanisms.has(**one);
         let off: Vec<String> = Mechanism::ALL.iter().filter(is_off).map(|one| format!("\"{}\"", one.text().id)).collect();
-        let (scenario, off) = (&self.scenario, off.join(", "));
+        let off: Vec<&str> = off.iter().map(String::as_str).collect();
+        let (scenario, off) = (&self.scenario, list(&off));
         let mut input = format!("{}\n{:016x}\n[{off}]\n{}", scenario.id, scenario.digest, self.seed);
         if self.branch > 0 {
             input += &format!("\n{}", self.branch);

@@ -12,7 +12,7 @@ use crate::agent::identity::hash64;
 use crate::agent::money::PicoUsd;
 use crate::agent::protocol::ToolCall;
 use crate::agent::state::{AgentState, Approval, ApprovalStatus, Message, Plan, Status};
-use crate::json::{Fields, ReadError, parse, read};
+use crate::json::{Fields, ReadError, compact, parse, read};
 
 /// The format's version. A checkpoint of a later one is refused.
 pub const VERSION: u64 = 1;
@@ -68,7 +68,7 @@ pub fn to_json(state: &AgentState) -> Value {
 
 /// The state as JSON text.
 pub fn encode(state: &AgentState) -> String {
-    to_json(state).to_string()
+    compact(&to_json(state))
 }
 
 /// Reads a checkpoint. One written by another program may lack what stands behind the thirteen keys; the exact cost then is
@@ -206,7 +206,7 @@ pub fn summary(state: &AgentState) -> Vec<(String, String)> {
     let shown = |value: &Value| match value {
         Value::Array(items) if items.len() == 1 => "<1 item>".to_string(),
         Value::Array(items) => format!("<{} items>", items.len()),
-        other => other.to_string(),
+        other => compact(other),
     };
     fields.iter().map(|(key, value)| (key.clone(), shown(value))).collect()
 }

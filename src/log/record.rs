@@ -8,7 +8,7 @@ use crate::agent::money::{PicoUsd, number};
 use crate::agent::protocol::ToolCall;
 use crate::agent::state::{ApprovalStatus, Status};
 use crate::agent::text::preview;
-use crate::json::{Fields, ReadError, parse, read};
+use crate::json::{Fields, ReadError, compact, parse, read};
 
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -247,14 +247,19 @@ impl ToolCall {
 }
 
 /// An object of these fields, in this order.
-pub fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
-    Value::Object(fields.into_iter().map(|(key, value)| (key.to_string(), value)).collect())
+pub fn object<const N: usize>(mut fields: [(&str, Value); N]) -> Value {
+    object_of(&mut fields)
+}
+
+/// The same for any number of fields, so that it is compiled once.
+fn object_of(fields: &mut [(&str, Value)]) -> Value {
+    Value::Object(fields.iter_mut().map(|(key, value)| (key.to_string(), value.take())).collect())
 }
 
 impl Record {
     /// The record as JSON text, without the line's end.
     pub fn to_line(&self) -> String {
-        self.to_json().to_string()
+        compact(&self.to_json())
     }
 
     /// The record as a JSON object: `ts`, `run_id`, `step`, `type`, then its own fields.
@@ -395,7 +400,7 @@ impl RecordBody {
                 put("call_id", text(call_id));
                 put("ok", (*ok).into());
                 put("result", (**result).clone());
-                put("preview", preview(&result.to_string(), 120).into());
+                put("preview", preview(&compact(result), 120).into());
             }
             RecordBody::Replan { reason } => put("reason", text(reason)),
             RecordBody::Guard { guard, observed, limit } => {

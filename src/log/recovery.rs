@@ -13,6 +13,7 @@ use crate::agent::config::Config;
 use crate::agent::machine::ResumeNote;
 use crate::agent::run::{Divergence, Run, ToolStage, Turn};
 use crate::agent::state::{AgentState, Status};
+use crate::json::compact;
 
 /// Why a run cannot be resumed as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,16 +123,19 @@ fn compare_with_start(config: &Config, records: &[Arc<Record>]) -> Result<(), Re
     let Some(RecordBody::RunStart { scenario, seed, mechanisms, limits, .. }) = start else {
         return Ok(());
     };
-    fn differs<T: PartialEq + ToString>(what: &'static str, recorded: &T, now: &T) -> Result<(), RecoveryError> {
-        if recorded == now {
-            return Ok(());
-        }
-        Err(RecoveryError::Changed { what, recorded: recorded.to_string(), now: now.to_string() })
-    }
-    differs("scenario", scenario, &config.scenario)?;
-    differs("seed", seed, &config.seed)?;
-    differs("set of mechanisms", mechanisms, &config.mechanisms)?;
-    differs("set of limits", limits, &Arc::new(config.limits_json()))
+    let limits_now = config.limits_json();
+    let (what, recorded, now) = if *scenario != config.scenario {
+        ("scenario", scenario.to_string(), config.scenario.to_string())
+    } else if *seed != config.seed {
+        ("seed", seed.to_string(), config.seed.to_string())
+    } else if *mechanisms != config.mechanisms {
+        ("set of mechanisms", compact(mechanisms), compact(&config.mechanisms))
+    } else if **limits != limits_now {
+        ("set of limits", compact(limits), compact(&limits_now))
+    } else {
+        return Ok(());
+    };
+    Err(RecoveryError::Changed { what, recorded, now })
 }
 
 /// What is left when approvals lived in memory only: an undecided gate.

@@ -1,15 +1,14 @@
 //! One short line for each record.
 
-use serde::Serialize;
 use serde_json::Value;
 
 use crate::agent::state::{ApprovalStatus, Status};
-use crate::agent::text::{grouped, preview};
+use crate::agent::text::{contains, grouped, preview};
+use crate::json::compact;
 use crate::log::record::{InDoubt, Record, RecordBody};
 
 /// How a record is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// It happened.
     Plain,
@@ -21,11 +20,28 @@ pub enum Tone {
     Wait,
 }
 
+impl Tone {
+    /// As views name it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Tone::Plain => "plain",
+            Tone::Good => "good",
+            Tone::Bad => "bad",
+            Tone::Wait => "wait",
+        }
+    }
+}
+
 /// What a record says in a line, at most about 160 characters.
 pub fn line(record: &Record) -> String {
     let short = |text: &str| {
-        let words: Vec<&str> = preview(text, 600).split_whitespace().collect();
-        let line = words.join(" ");
+        let mut line = String::new();
+        for word in preview(text, 600).split_whitespace() {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
         let cut = preview(&line, 140);
         if cut.len() < line.len() || line.len() + 60 < text.len() { format!("{cut} …") } else { line }
     };
@@ -38,7 +54,7 @@ pub fn line(record: &Record) -> String {
             format!("attempt {} failed ({}); again in {}", retry.attempt, short(&retry.error), duration(retry.backoff_ms))
         }
         RecordBody::ApprovalRequest { tool, args, approval_key } => {
-            let again = if approval_key.contains(":in-doubt:") { "It may have been executed already: " } else { "" };
+            let again = if contains(approval_key, ":in-doubt:") { "It may have been executed already: " } else { "" };
             format!("May {tool} run? {again}{}", short(&prose(args)))
         }
         RecordBody::Approval { tool, decision, approver, note, reused, .. } => {
@@ -56,7 +72,9 @@ pub fn line(record: &Record) -> String {
             format!("{tool}: {}", short(error.unwrap_or("it failed")))
         }
         RecordBody::Replan { reason } => short(reason),
-        RecordBody::Guard { guard, observed, limit } => format!("{}: {observed}, allowed {limit}", guard.word()),
+        RecordBody::Guard { guard, observed, limit } => {
+            format!("{}: {}, allowed {}", guard.word(), compact(observed), compact(limit))
+        }
         RecordBody::Checkpoint { bytes, generation } => format!("generation {generation}, {} bytes", grouped(*bytes)),
         RecordBody::Resume { from_step, checkpoint_generation, records_replayed, in_doubt } => {
             let base = checkpoint_generation.map_or("no checkpoint".to_string(), |generation| format!("checkpoint {generation}"));
@@ -69,13 +87,13 @@ pub fn line(record: &Record) -> String {
             format!("from step {from_step}: {base}, {replayed} replayed{doubt}")
         }
         RecordBody::Stop { status, used, explanation } => {
-            let explained: Vec<String> =
-                explanation.iter().map(|(key, value)| format!(", {} {value}", key.replace('_', " "))).collect();
+            let explained: String =
+                explanation.iter().map(|(key, value)| format!(", {} {}", key.replace('_', " "), compact(value))).collect();
             let unit = if *status == Status::BudgetTokens { "tokens" } else { "USD" };
-            format!("{}; used {used} {unit}{}", status.word(), explained.concat())
+            format!("{}; used {} {unit}{explained}", status.word(), compact(used))
         }
         RecordBody::Crash { at } => format!("the agent dies {at}"),
-        RecordBody::Unknown { fields, .. } => short(&Value::Object(fields.clone()).to_string()),
+        RecordBody::Unknown { fields, .. } => short(&compact(&Value::Object(fields.clone()))),
     }
 }
 
@@ -119,7 +137,7 @@ fn plain(value: &Value) -> String {
         Value::String(text) => preview(text, 200).to_string(),
         Value::Array(items) => format!("{} items", items.len()),
         Value::Object(fields) => format!("{} fields", fields.len()),
-        other => other.to_string(),
+        other => compact(other),
     }
 }
 

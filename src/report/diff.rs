@@ -1,10 +1,12 @@
 //! What changed between two JSON values, as a list of paths.
 
-use serde::Serialize;
 use serde_json::Value;
 
+use crate::json::compact;
+use crate::log::record::object;
+
 /// One changed place.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// Such as `plan.version` or `messages[8].content`.
     pub path: String,
@@ -12,6 +14,17 @@ pub struct Change {
     pub before: Option<String>,
     /// JSON text; `None`: is no longer there.
     pub after: Option<String>,
+}
+
+impl Change {
+    /// As plain data.
+    pub fn to_json(&self) -> Value {
+        object([
+            ("path", self.path.as_str().into()),
+            ("before", self.before.as_deref().into()),
+            ("after", self.after.as_deref().into()),
+        ])
+    }
 }
 
 /// All changed places, in the order of the newer value. Objects and arrays are entered; a value that is new or gone is one change.
@@ -38,9 +51,7 @@ fn compare(path: &str, before: Option<&Value>, after: Option<&Value>, out: &mut 
             }
         }
         (before, after) if before == after => {}
-        (before, after) => {
-            out.push(Change { path: path.to_string(), before: before.map(Value::to_string), after: after.map(Value::to_string) })
-        }
+        (before, after) => out.push(Change { path: path.to_string(), before: before.map(compact), after: after.map(compact) }),
     }
 }
 

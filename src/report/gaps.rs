@@ -1,32 +1,19 @@
 //! The instants ahead at which a crash makes a difference.
 
-use serde::Serialize;
+use serde_json::Value;
 
-use super::view::{Place, place_of};
+use super::view::place_of;
 use crate::lab::session::{Session, Tick};
 use crate::lab::spots::gap_label;
+use crate::log::record::object;
 use crate::log::store::MemoryStore;
-
-/// A gap at which a crash can be armed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Gap {
-    /// The running number of the effect.
-    pub index: u64,
-    /// `before` or `after`.
-    pub when: &'static str,
-    /// The step it belongs to.
-    pub step: u32,
-    /// Where it takes place.
-    pub place: Place,
-    /// In words.
-    pub label: String,
-}
 
 /// No run shows more gaps than this.
 const GAP_LIMIT: usize = 2_000;
 
-/// All gaps from here to the end, found by running a copy ahead: the scenario's person answers, and nobody crashes it.
-pub fn gaps_ahead(session: &Session, store: &MemoryStore) -> Vec<Gap> {
+/// All gaps from here to the end, found by running a copy ahead: the scenario's person answers, and nobody crashes it. Each is a
+/// `Gap`.
+pub fn gaps_ahead(session: &Session, store: &MemoryStore) -> Value {
     let (mut ahead, mut store) = (session.clone(), store.clone());
     ahead.disarm();
     ahead.answer_by_script();
@@ -35,13 +22,13 @@ pub fn gaps_ahead(session: &Session, store: &MemoryStore) -> Vec<Gap> {
         let (Some((effect, when)), Some(agent)) = (ahead.in_flight(), ahead.agent()) else {
             return;
         };
-        gaps.push(Gap {
-            index: ahead.progress().effects.saturating_sub(1),
-            when: when.word(),
-            step: agent.run().state.step,
-            place: place_of(&effect.kind),
-            label: gap_label(&effect.kind, when),
-        });
+        gaps.push(object([
+            ("index", ahead.progress().effects.saturating_sub(1).into()),
+            ("when", when.word().into()),
+            ("step", agent.run().state.step.into()),
+            ("place", place_of(&effect.kind).into()),
+            ("label", gap_label(&effect.kind, when).into()),
+        ]));
     };
     note(&ahead);
     for _ in 0..GAP_LIMIT {
@@ -56,5 +43,5 @@ pub fn gaps_ahead(session: &Session, store: &MemoryStore) -> Vec<Gap> {
             Tick::WaitingForPerson { .. } | Tick::Stopped { .. } | Tick::Fenced => break,
         }
     }
-    gaps
+    gaps.into()
 }

@@ -13,11 +13,11 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::describe::Tone;
-use super::view::{RecordView, lone_record_view, pretty};
+use super::view::{RecordView, lone_record_view};
 use crate::agent::money::number;
 use crate::agent::state::{AgentState, Status};
 use crate::agent::text::preview;
-use crate::json::{ReadError, parse, wrong};
+use crate::json::{ReadError, parse, pretty, wrong};
 use crate::log::checkpoint;
 use crate::log::record::{Record, RecordBody};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wasm_bindgen::prelude::*;
 
-use super::lab_error;
+use super::{lab_error, to_js};
 use crate::embed::{self, OpenError};
 use crate::log::checkpoint;
 use crate::log::store::SavedSnapshot;
@@ -48,7 +48,7 @@ impl Agent {
         };
         let (json, saving) = embed::effect_json(&effect, self.next_generation);
         self.saving = saving;
-        js_sys::JSON::parse(&json.to_string())
+        to_js(&json)
     }
 
     /// Takes the answer to the effect that is out. One that does not fit is an error, and changes nothing.

@@ -120,7 +120,7 @@ pub fn run_file(
     let records: Vec<_> = records.into_iter().map(Into::into).collect();
     let checkpoint = field("checkpoint").as_string();
     let file = RunFile::of(&setup, checkpoint.as_deref(), (&deeds, moment), &records);
-    Ok(crate::report::view::pretty(&file.to_json()) + "\n")
+    Ok(crate::json::pretty(&file.to_json()) + "\n")
 }
 
 /// Reads the file of a run and has the run again. Gives how to start and replay it, as the JSON text of an `OpenedRun`; an error, if

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::Serialize;
 use serde_json::{Map, Value};
 use wasm_bindgen::prelude::*;
 
@@ -12,7 +11,7 @@ use super::runs::{SESSION_VERSION, check_version, scenario_info, unreadable};
 use super::{draw, lab_error, scenario_of, to_js};
 use crate::agent::protocol::{Decision, EffectKind};
 use crate::agent::state::{AgentState, Status};
-use crate::json::{Fields, ReadError, count, parse, read};
+use crate::json::{Fields, ReadError, compact, count, parse, pretty, read};
 use crate::lab::ledger::Row;
 use crate::lab::mechanisms::{Mechanism, Mechanisms};
 use crate::lab::replay::{Act, Deed, Until, replay};
@@ -20,11 +19,12 @@ use crate::lab::scenario::When;
 use crate::lab::session::{Session, SessionError, Setup, Tick};
 use crate::lab::spots::Progress;
 use crate::log::checkpoint;
+use crate::log::record::object;
 use crate::log::store::{LogDamage, MemoryStore, Store, StoreError};
 use crate::report::gaps::gaps_ahead;
 use crate::report::imported::read_checkpoint;
 use crate::report::view::{
-    EffectView, HostFacts, Known, effect_in_flight, pretty, record_detail, record_views, snapshots_view, view, view_at,
+    HostFacts, Known, RecordView, effect_in_flight, record_detail, record_views, snapshots_view, view, view_at,
 };
 
 /// A run in the lab.
@@ -69,18 +69,6 @@ impl AnyStore {
             AnyStore::Local(store) => store,
         }
     }
-}
-
-/// What a tick did, for JavaScript.
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum TickView {
-    Happened { effect: Option<EffectView>, takes_ms: f64 },
-    Answered { effect: Option<EffectView> },
-    WaitingForPerson { approval_key: String },
-    Crashed { armed: bool },
-    Stopped { status: &'static str },
-    Fenced { message: &'static str },
 }
 
 #[wasm_bindgen]
@@ -175,18 +163,20 @@ impl Lab {
             self.shown.snapshots = snapshots_view(&self.store.inner().snapshots());
         }
         self.save_session();
-        Ok(to_js(&match tick {
-            Tick::Happened { takes_ms } => {
-                TickView::Happened { effect: effect_in_flight(&self.session), takes_ms: takes_ms as f64 }
+        let effect = || ("effect", effect_in_flight(&self.session));
+        to_js(&match tick {
+            Tick::Happened { takes_ms } => object([("type", "happened".into()), effect(), ("takes_ms", takes_ms.into())]),
+            Tick::Answered => object([("type", "answered".into()), effect()]),
+            Tick::WaitingForPerson { approval_key } => {
+                object([("type", "waiting_for_person".into()), ("approval_key", Value::from(&*approval_key))])
             }
-            Tick::Answered => TickView::Answered { effect: effect_in_flight(&self.session) },
-            Tick::WaitingForPerson { approval_key } => TickView::WaitingForPerson { approval_key: approval_key.to_string() },
-            Tick::Crashed { armed } => TickView::Crashed { armed },
-            Tick::Stopped { status } => TickView::Stopped { status: status.word() },
+            Tick::Crashed { armed } => object([("type", "crashed".into()), ("armed", armed.into())]),
+            Tick::Stopped { status } => object([("type", "stopped".into()), ("status", status.word().into())]),
             Tick::Fenced => {
-                TickView::Fenced { message: "Another agent has taken this run over; this one may write nothing more." }
+                let message = "Another agent has taken this run over; this one may write nothing more.";
+                object([("type", "fenced".into()), ("message", message.into())])
             }
-        })?)
+        })
     }
 
     /// A person decides. `decision`: `approved` or `denied`; `approver`: a name such as `maya`.
@@ -264,7 +254,7 @@ impl Lab {
     #[wasm_bindgen(unchecked_return_type = "Gap[]")]
     pub fn gaps(&self) -> Result<JsValue, JsValue> {
         let copy = MemoryStore::copy_of(&self.store.inner().read(), self.store.inner().epoch());
-        Ok(to_js(&gaps_ahead(&self.session, &copy))?)
+        to_js(&gaps_ahead(&self.session, &copy))
     }
 
     /// The panels as they are now, without the messages and the rows of the world's books that the caller knows.
@@ -282,26 +272,26 @@ impl Lab {
             epoch: self.store.inner().epoch(),
             ..self.shown.clone()
         };
-        Ok(to_js(&view(&self.session, host, Known { messages: known_messages, rows: known_rows }))?)
+        to_js(&view(&self.session, host, Known { messages: known_messages, rows: known_rows }))
     }
 
     /// The panels as they were right after a record. Changes nothing.
     #[wasm_bindgen(unchecked_return_type = "LabView")]
     pub fn view_at(&self, record: usize) -> Result<JsValue, JsValue> {
-        Ok(to_js(&view_at(&self.session, record))?)
+        to_js(&view_at(&self.session, record))
     }
 
     /// The records from a place of the log on.
     #[wasm_bindgen(unchecked_return_type = "RecordView[]")]
     pub fn records(&self, from: usize) -> Result<JsValue, JsValue> {
-        Ok(to_js(&record_views(self.session.log(), from))?)
+        to_js(&record_views(self.session.log(), from).iter().map(RecordView::to_json).collect())
     }
 
     /// A record with what it did.
     #[wasm_bindgen(unchecked_return_type = "RecordDetail")]
     pub fn record(&self, index: usize) -> Result<JsValue, JsValue> {
         let detail = record_detail(&self.session, index);
-        Ok(to_js(&detail.ok_or_else(|| lab_error("not_found", &format!("there is no record {index}")))?)?)
+        to_js(&detail.ok_or_else(|| lab_error("not_found", &format!("there is no record {index}")))?)
     }
 
     /// What this run is about.
@@ -316,7 +306,7 @@ impl Lab {
         let mut fields = Map::new();
         fields.insert("deeds".to_string(), self.deeds.iter().map(Deed::to_json).collect());
         fields.insert("moment".to_string(), self.session.moment().into());
-        Value::Object(fields).to_string()
+        compact(&Value::Object(fields))
     }
 
     /// The checkpoint of another run with which this one began, as JSON text.
@@ -483,7 +473,7 @@ fn write_session(session: &Session, branch: u32, deeds: &[Deed]) -> String {
     put("crashes", progress.crashes.into());
     put("resumes", progress.resumes.into());
     put("spots_met", progress.spots_met.iter().copied().map(Value::from).collect());
-    Value::Object(fields).to_string()
+    compact(&Value::Object(fields))
 }
 
 /// The wall clock, for people who look for a run of last week. Nothing of a run depends on it.

@@ -35,9 +35,10 @@ pub use search::{Explorer, Matrix, replay, replay_scenario};
 #[cfg(any(feature = "lab", feature = "study"))]
 use std::sync::Arc;
 
-#[cfg(feature = "lab")]
-use serde::Serialize;
+use serde_json::Value;
 use wasm_bindgen::prelude::*;
+
+use crate::json::compact;
 
 #[cfg(any(feature = "lab", feature = "study"))]
 use crate::lab::scenario::Scenario;
@@ -58,10 +59,9 @@ pub(crate) fn draw() -> Result<u32, String> {
     getrandom::u32().map_err(|error| format!("no random number can be drawn: {error}"))
 }
 
-/// A value as plain JavaScript objects.
-#[cfg(feature = "lab")]
-pub(crate) fn to_js(value: &impl Serialize) -> Result<JsValue, JsError> {
-    value.serialize(&serde_wasm_bindgen::Serializer::json_compatible()).map_err(JsError::from)
+/// Plain data as a JavaScript value.
+pub(crate) fn to_js(value: &Value) -> Result<JsValue, JsValue> {
+    js_sys::JSON::parse(&compact(value))
 }
 
 /// An `Error` with a code, as `LabError` in `types.ts`.

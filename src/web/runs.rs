@@ -3,7 +3,7 @@
 use std::collections::BinaryHeap;
 use std::fmt;
 
-use serde::Serialize;
+use serde_json::Value;
 use wasm_bindgen::prelude::*;
 
 use super::local_store::{LocalStore, PREFIX, keys, local_storage};
@@ -11,40 +11,7 @@ use super::{lab_error, scenario_of, to_js};
 use crate::json::{Fields, ReadError, parse, read};
 use crate::lab::mechanisms::{Mechanism, MechanismText};
 use crate::lab::scenario::Scenario;
-
-#[derive(Serialize)]
-struct ScenarioInfo<'a> {
-    id: &'a str,
-    title: &'a str,
-    summary: &'a str,
-    ticket: &'a str,
-    watch: &'a [String],
-    json: &'a str,
-}
-
-#[derive(Serialize)]
-struct MechanismInfo {
-    id: &'static str,
-    name: &'static str,
-    what: &'static str,
-    without: &'static str,
-    breaks: &'static str,
-    scenario: &'static str,
-}
-
-#[derive(Serialize, Default)]
-struct SavedRun {
-    run_id: String,
-    task_id: String,
-    scenario_id: String,
-    scenario_title: String,
-    step: u32,
-    status: Option<String>,
-    question_open: bool,
-    damage: Option<String>,
-    records: f64,
-    last_active_ms: Option<f64>,
-}
+use crate::log::record::object;
 
 /// What a scenario is about, from its JSON text.
 #[wasm_bindgen(unchecked_return_type = "ScenarioInfo")]
@@ -54,14 +21,14 @@ pub fn read_scenario(json: &str) -> Result<JsValue, JsValue> {
 
 /// A scenario for people.
 pub(crate) fn scenario_info(scenario: &Scenario) -> Result<JsValue, JsValue> {
-    Ok(to_js(&ScenarioInfo {
-        id: &scenario.id,
-        title: &scenario.title,
-        summary: &scenario.summary,
-        ticket: &scenario.ticket,
-        watch: &scenario.watch,
-        json: &scenario.json,
-    })?)
+    to_js(&object([
+        ("id", Value::from(scenario.id.as_str())),
+        ("title", Value::from(scenario.title.as_str())),
+        ("summary", Value::from(scenario.summary.as_str())),
+        ("ticket", Value::from(&*scenario.ticket)),
+        ("watch", scenario.watch.iter().map(String::as_str).collect()),
+        ("json", Value::from(&*scenario.json)),
+    ]))
 }
 
 /// The mechanisms that can be switched off.
@@ -69,50 +36,64 @@ pub(crate) fn scenario_info(scenario: &Scenario) -> Result<JsValue, JsValue> {
 pub fn mechanisms() -> Result<JsValue, JsValue> {
     let info = |mechanism: Mechanism| {
         let MechanismText { id, name, what, without, breaks, scenario } = mechanism.text();
-        MechanismInfo { id, name, what, without, breaks, scenario }
+        let texts =
+            [("id", id), ("name", name), ("what", what), ("without", without), ("breaks", breaks), ("scenario", scenario)];
+        object(texts.map(|(key, text)| (key, text.into())))
     };
-    Ok(to_js(&Mechanism::ALL.map(info).as_slice())?)
+    to_js(&Mechanism::ALL.into_iter().map(info).collect())
 }
 
 /// The runs in localStorage; none where there is no localStorage.
 #[wasm_bindgen(unchecked_return_type = "SavedRun[]")]
 pub fn saved_runs() -> Result<JsValue, JsValue> {
-    let Ok(storage) = local_storage() else {
-        return Ok(to_js(&Vec::<SavedRun>::new())?);
-    };
     let run_of = |key: &String| key.strip_prefix(PREFIX)?.strip_suffix("/session").map(str::to_string);
-    let runs = keys(&storage).iter().filter_map(run_of).collect::<BinaryHeap<String>>().into_sorted_vec();
-    Ok(to_js(&runs.iter().map(|run_id| saved_run(run_id)).collect::<Vec<_>>())?)
+    let keys = local_storage().map(|storage| keys(&storage)).unwrap_or_default();
+    let runs = keys.iter().filter_map(run_of).collect::<BinaryHeap<String>>().into_sorted_vec();
+    to_js(&runs.iter().map(|run_id| saved_run(run_id)).collect())
 }
 
-fn saved_run(run_id: &str) -> SavedRun {
-    let damaged = |damage: String| SavedRun { run_id: run_id.to_string(), damage: Some(damage), ..SavedRun::default() };
-    let store = match LocalStore::open(run_id) {
-        Ok(store) => store,
-        Err(error) => return damaged(error.to_string()),
-    };
+fn saved_run(run_id: &str) -> Value {
+    read_saved_run(run_id).unwrap_or_else(|damage| {
+        object([
+            ("run_id", run_id.into()),
+            ("task_id", "".into()),
+            ("scenario_id", "".into()),
+            ("scenario_title", "".into()),
+            ("step", 0.into()),
+            ("status", Value::Null),
+            ("question_open", false.into()),
+            ("damage", damage.into()),
+            ("records", 0.into()),
+            ("last_active_ms", Value::Null),
+        ])
+    })
+}
+
+/// A run, or a sentence that says what is wrong with it.
+fn read_saved_run(run_id: &str) -> Result<Value, String> {
+    let store = LocalStore::open(run_id).map_err(|error| error.to_string())?;
     if store.get("scenario").is_none() {
-        return damaged(unreadable(run_id, &"its scenario is missing"));
+        return Err(unreadable(run_id, &"its scenario is missing"));
     }
     let text = store.get("session").unwrap_or_default();
-    let found = parse(&text).and_then(|value| {
+    let run = parse(&text).and_then(|value| {
         read(&value, "$", |from| {
             check_version(from);
-            SavedRun {
-                run_id: run_id.to_string(),
-                task_id: from.text("task_id").to_string(),
-                scenario_id: from.text("scenario_id").to_string(),
-                scenario_title: from.text("scenario_title").to_string(),
-                step: from.small_count("step"),
-                status: from.optional("status", Fields::text).map(str::to_string),
-                question_open: from.boolean("question_open"),
-                damage: None,
-                records: store.record_count() as f64,
-                last_active_ms: from.optional("saved_at_ms", Fields::count).map(|ms| ms as f64),
-            }
+            object([
+                ("run_id", run_id.into()),
+                ("task_id", from.text("task_id").into()),
+                ("scenario_id", from.text("scenario_id").into()),
+                ("scenario_title", from.text("scenario_title").into()),
+                ("step", from.small_count("step").into()),
+                ("status", from.optional("status", Fields::text).into()),
+                ("question_open", from.boolean("question_open").into()),
+                ("damage", Value::Null),
+                ("records", store.record_count().into()),
+                ("last_active_ms", from.optional("saved_at_ms", Fields::count).into()),
+            ])
         })
     });
-    found.unwrap_or_else(|error| damaged(unreadable(run_id, &error)))
+    run.map_err(|error| unreadable(run_id, &error))
 }
 
 /// The version of the `session` entry.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use wasm_bindgen::prelude::*;
 
-use super::{lab_error, scenario_of};
+use super::{lab_error, scenario_of, to_js};
 use crate::json::{parse, read};
 use crate::lab::explore::choice::Bounds;
 use crate::lab::explore::matrix;
@@ -37,13 +37,13 @@ impl Explorer {
     #[wasm_bindgen(unchecked_return_type = "SearchProgress")]
     pub fn step(&mut self, states: usize) -> Result<JsValue, JsValue> {
         let progress = self.inner.step(states);
-        to_plain(&search::progress(progress, self.inner.restarted()))
+        to_js(&search::progress(progress, self.inner.restarted()))
     }
 
     /// What the search says so far.
     #[wasm_bindgen(unchecked_return_type = "SearchVerdict[]")]
     pub fn verdicts(&self) -> Result<JsValue, JsValue> {
-        to_plain(&search::verdicts(&self.inner))
+        to_js(&search::verdicts(&self.inner))
     }
 
     /// The shortest run that the search has for an invariant, with its twin.
@@ -51,7 +51,7 @@ impl Explorer {
     pub fn run(&self, invariant: &str) -> Result<JsValue, JsValue> {
         let place = INVARIANTS.iter().position(|known| known.id == invariant);
         let place = place.ok_or_else(|| lab_error("not_found", &format!("there is no invariant `{invariant}`")))?;
-        to_plain(&search::run_of_invariant(&self.inner, &self.setup, place))
+        to_js(&search::run_of_invariant(&self.inner, &self.setup, place))
     }
 }
 
@@ -76,25 +76,25 @@ impl Matrix {
     #[wasm_bindgen(unchecked_return_type = "MatrixProgress")]
     pub fn step(&mut self, states: usize) -> Result<JsValue, JsValue> {
         let progress = self.inner.step(states).map_err(|error| refused(&error))?;
-        to_plain(&search::matrix_progress(progress))
+        to_js(&search::matrix_progress(progress))
     }
 
     /// As far as it is filled.
     #[wasm_bindgen(unchecked_return_type = "MatrixView")]
     pub fn view(&self) -> Result<JsValue, JsValue> {
-        to_plain(&search::matrix(&self.inner))
+        to_js(&search::matrix(&self.inner))
     }
 
     /// One of its columns, the first of which is that with all mechanisms.
     #[wasm_bindgen(unchecked_return_type = "MatrixColumn | null")]
     pub fn column(&self, place: usize) -> Result<JsValue, JsValue> {
-        to_plain(&self.inner.columns.get(place).map_or(Value::Null, search::column))
+        to_js(&self.inner.columns.get(place).map_or(Value::Null, search::column))
     }
 
     /// The run of a cell with its twin.
     #[wasm_bindgen(unchecked_return_type = "SearchRun | null")]
     pub fn run(&self, row: usize, column: usize) -> Result<JsValue, JsValue> {
-        to_plain(&search::run_of_cell(&self.inner, row, column))
+        to_js(&search::run_of_cell(&self.inner, row, column))
     }
 }
 
@@ -139,9 +139,4 @@ fn read_options(options: &JsValue) -> Result<(Setup, Bounds), JsValue> {
 fn plain_of(value: &JsValue) -> Result<Value, JsValue> {
     let text = js_sys::JSON::stringify(value).map(String::from)?;
     parse(&text).map_err(|error| lab_error("bad_argument", &error.to_string()))
-}
-
-/// Plain data as a JavaScript object.
-fn to_plain(value: &Value) -> Result<JsValue, JsValue> {
-    js_sys::JSON::parse(&value.to_string())
 }

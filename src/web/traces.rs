@@ -4,11 +4,11 @@ use js_sys::Reflect;
 use wasm_bindgen::prelude::*;
 
 use super::{lab_error, scenario_of};
+use crate::json::pretty;
 use crate::log::record::{Record, RecordBody, read_log};
 use crate::report::imported::Trace;
 use crate::report::mcp;
 use crate::report::otel::{Options, export, problems};
-use crate::report::view::pretty;
 
 /// A log as one line of OTLP/JSON.
 #[wasm_bindgen]

@@ -73,10 +73,11 @@ class Report {
         const [evaluations, diagnoses] = await Promise.all(
           ['evaluate', 'diagnose'].map((name) => background.call(name, trace)),
         );
-        const ends = /** @type {Diagnosis[]} */ (JSON.parse(diagnoses));
-        this.#runs = /** @type {Evaluation[]} */ (JSON.parse(evaluations)).map(
-          (evaluation, place) => ({ evaluation, diagnosis: ends[place] }),
-        );
+        const ends = /** @type {Diagnosis[]} */ (diagnoses);
+        this.#runs = /** @type {Evaluation[]} */ (evaluations).map((evaluation, place) => ({
+          evaluation,
+          diagnosis: ends[place],
+        }));
         this.#draw();
       }
       if (!foreign && about && hasHerd(about.json)) {

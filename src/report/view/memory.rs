@@ -2,83 +2,45 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde_json::Value;
 
-use crate::agent::guards::guard_figures;
+use crate::agent::guards::{Figures, guard_figures};
 use crate::agent::run::Run;
 use crate::agent::state::Message;
 use crate::lab::session::Session;
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct MemoryView {
-    step: u32,
-    status: &'static str,
-    plan: PlanView,
-    /// Those that the reader does not know.
-    messages: Vec<MessageView>,
-    guards: Vec<GuardView>,
-    llm_calls: u32,
-    input_tokens: f64,
-    output_tokens: f64,
-    cost_usd: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct PlanView {
-    steps: Vec<String>,
-    version: u32,
-    needs_replan: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct MessageView {
-    role: &'static str,
-    text: String,
-    tool: Option<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct GuardView {
-    name: &'static str,
-    observed: String,
-    limit: String,
-    share: f64,
-}
+use crate::log::record::object;
 
 /// The agent as it is. `known_messages`: how many messages are left out at the start.
-pub(super) fn memory_view(session: &Session, run: &Run, known_messages: usize) -> MemoryView {
+pub(super) fn memory_view(session: &Session, run: &Run, known_messages: usize) -> Value {
     let state = &run.state;
-    let message = |message: &Arc<Message>| MessageView {
-        role: message.role(),
-        text: message.content().to_string(),
-        tool: match message.as_ref() {
-            Message::Tool { name, .. } => Some(name.to_string()),
-            Message::Assistant { tool_calls, .. } => tool_calls.first().map(|call| call.name.to_string()),
-            Message::System { .. } | Message::User { .. } => None,
-        },
+    let plan = object([
+        ("steps", state.plan.steps.iter().map(|step| &**step).collect()),
+        ("version", state.plan.version.into()),
+        ("needs_replan", state.plan.needs_replan.into()),
+    ]);
+    object([
+        ("step", state.step.into()),
+        ("status", state.status.word().into()),
+        ("plan", plan),
+        ("messages", state.messages.iter().skip(known_messages).map(message_view).collect()),
+        ("guards", guard_figures(run, session.config()).into_iter().map(guard_view).collect()),
+        ("llm_calls", state.llm_calls.into()),
+        ("input_tokens", state.input_tokens.into()),
+        ("output_tokens", state.output_tokens.into()),
+        ("cost_usd", state.cost.usd().into()),
+    ])
+}
+
+fn message_view(message: &Arc<Message>) -> Value {
+    let tool = match message.as_ref() {
+        Message::Tool { name, .. } => Some(&**name),
+        Message::Assistant { tool_calls, .. } => tool_calls.first().map(|call| &*call.name),
+        Message::System { .. } | Message::User { .. } => None,
     };
-    let guards = guard_figures(run, session.config());
-    MemoryView {
-        step: state.step,
-        status: state.status.word(),
-        plan: PlanView {
-            steps: state.plan.steps.iter().map(|step| step.to_string()).collect(),
-            version: state.plan.version,
-            needs_replan: state.plan.needs_replan,
-        },
-        messages: state.messages.iter().skip(known_messages).map(message).collect(),
-        guards: guards
-            .into_iter()
-            .map(|figures| GuardView {
-                name: figures.guard.word(),
-                observed: figures.observed,
-                limit: figures.limit,
-                share: figures.share,
-            })
-            .collect(),
-        llm_calls: state.llm_calls,
-        input_tokens: state.input_tokens as f64,
-        output_tokens: state.output_tokens as f64,
-        cost_usd: state.cost.usd(),
-    }
+    object([("role", message.role().into()), ("text", Value::from(&**message.content())), ("tool", tool.into())])
+}
+
+fn guard_view(figures: Figures) -> Value {
+    let Figures { guard, observed, limit, share } = figures;
+    object([("name", guard.word().into()), ("observed", observed.into()), ("limit", limit.into()), ("share", share.into())])
 }

@@ -1,4 +1,6 @@
 //! What the page shows of a run: the three panels, now or as of a record.
+//!
+//! Views are plain data, whose types stand in `src/web/types.ts`.
 
 mod effect;
 mod memory;
@@ -8,77 +10,21 @@ mod world;
 
 use std::sync::Arc;
 
-use serde::Serialize;
 use serde_json::Value;
 
-pub use effect::{EffectView, Place, effect_in_flight, place_of};
-pub use record::{RecordDetail, RecordView, lone_record_view, record_detail, record_views};
+pub use effect::{effect_in_flight, place_of};
+pub use record::{RecordView, lone_record_view, record_detail, record_views};
 pub use storage::{Snapshots, snapshots_view};
 
 use super::describe::clock;
 use crate::agent::run::Run;
-use crate::lab::invariants::{Evidence, INVARIANTS, Kind};
+use crate::lab::invariants::{Evidence, INVARIANTS, Invariant, Kind};
 use crate::lab::ledger::Row;
 use crate::lab::mechanisms::Mechanism;
 use crate::lab::seat::SeatState;
 use crate::lab::session::Session;
 use crate::lab::world::World;
-use crate::log::record::{Record, RecordBody};
-
-/// Everything the panels and controls show.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LabView {
-    run_id: String,
-    scenario_id: String,
-    scenario_title: String,
-    task_id: String,
-    ticket: String,
-    seed: String,
-    mechanisms: Vec<MechanismView>,
-    now_s: f64,
-    clock: String,
-    phase: &'static str,
-    status: Option<&'static str>,
-    sentence: String,
-    in_flight: Option<EffectView>,
-    armed: Option<ArmedView>,
-    record_count: usize,
-    memory: Option<memory::MemoryView>,
-    storage: storage::StorageView,
-    world: world::WorldView,
-    invariants: Vec<InvariantView>,
-    crashes: u32,
-    resumes: u32,
-    rival: Option<RivalView>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct RivalView {
-    state: &'static str,
-    step: u32,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct MechanismView {
-    id: &'static str,
-    on: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct ArmedView {
-    index: u64,
-    when: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct InvariantView {
-    id: &'static str,
-    name: &'static str,
-    kind: &'static str,
-    verdict: &'static str,
-    record: Option<usize>,
-    explanation: String,
-}
+use crate::log::record::{Record, RecordBody, object, seconds};
 
 /// What the host of a session knows beside it, and need not find out anew for every frame.
 #[derive(Clone, Debug, Default)]
@@ -104,14 +50,14 @@ pub struct Known {
 }
 
 /// The panels as they are now.
-pub fn view(session: &Session, host: HostFacts, known: Known) -> LabView {
+pub fn view(session: &Session, host: HostFacts, known: Known) -> Value {
     let run = session.agent().map(|agent| agent.run());
     let moment = Moment { log: session.log(), world: session.world(), run, at_ms: session.now_ms() };
     assemble(session, &moment, storage::storage_view(session.log(), host), known)
 }
 
 /// The panels as they were right after a record; what later became of the run is left out.
-pub fn view_at(session: &Session, index: usize) -> LabView {
+pub fn view_at(session: &Session, index: usize) -> Value {
     let log = &session.log()[..session.log().len().min(index + 1)];
     let at_ms = log.last().map_or(session.now_ms(), |record| record.ts_ms);
     let was_dead = log.iter().rev().find_map(|record| match record.body {
@@ -139,7 +85,7 @@ struct Moment<'a> {
     at_ms: u64,
 }
 
-fn assemble(session: &Session, moment: &Moment, storage: storage::StorageView, known: Known) -> LabView {
+fn assemble(session: &Session, moment: &Moment, storage: Value, known: Known) -> Value {
     let &Moment { log, world, run, at_ms } = moment;
     let is_now = log.len() == session.log().len();
     let scenario = session.scenario();
@@ -158,40 +104,42 @@ fn assemble(session: &Session, moment: &Moment, storage: storage::StorageView, k
         _ if is_now && session.is_waiting_for_person() => "waiting_for_person",
         _ => "running",
     };
-    LabView {
-        run_id: session.config().run_id.to_string(),
-        scenario_id: scenario.id.clone(),
-        scenario_title: scenario.title.clone(),
-        task_id: scenario.task_id.to_string(),
-        ticket: scenario.ticket.to_string(),
-        seed: session.config().seed.to_string(),
-        mechanisms: Mechanism::ALL.map(|one| MechanismView { id: one.text().id, on: session.mechanisms().has(one) }).into(),
-        now_s: seconds(at_ms.saturating_sub(start)),
-        clock: clock(at_ms),
-        phase,
-        status: status.map(|status| status.word()),
-        sentence: sentence(session, log, phase, status.map(|status| status.word())),
-        in_flight: if is_now { effect_in_flight(session) } else { None },
-        armed: session.armed().map(|(index, when)| ArmedView { index, when: when.word() }),
-        record_count: log.len(),
-        memory: run.map(|run| memory::memory_view(session, run, known.messages)),
-        storage,
-        world: world::world_view(session, world, start, known.rows),
-        invariants: invariant_views(session, moment, status.is_some() && is_told),
-        crashes: session.progress().crashes,
-        resumes: session.progress().resumes,
-        rival: if is_now { rival_view(session) } else { None },
-    }
+    let mechanism = |one: Mechanism| object([("id", one.text().id.into()), ("on", session.mechanisms().has(one).into())]);
+    let armed = session.armed().map(|(index, when)| object([("index", index.into()), ("when", when.word().into())]));
+    object([
+        ("run_id", Value::from(&*session.config().run_id)),
+        ("scenario_id", Value::from(scenario.id.as_str())),
+        ("scenario_title", Value::from(scenario.title.as_str())),
+        ("task_id", Value::from(&*scenario.task_id)),
+        ("ticket", Value::from(&*scenario.ticket)),
+        ("seed", session.config().seed.to_string().into()),
+        ("mechanisms", Mechanism::ALL.into_iter().map(mechanism).collect()),
+        ("now_s", seconds(at_ms.saturating_sub(start))),
+        ("clock", clock(at_ms).into()),
+        ("phase", phase.into()),
+        ("status", status.map(|status| status.word()).into()),
+        ("sentence", sentence(session, log, phase, status.map(|status| status.word())).into()),
+        ("in_flight", if is_now { effect_in_flight(session) } else { Value::Null }),
+        ("armed", armed.into()),
+        ("record_count", log.len().into()),
+        ("memory", run.map(|run| memory::memory_view(session, run, known.messages)).into()),
+        ("storage", storage),
+        ("world", world::world_view(session, world, start, known.rows)),
+        ("invariants", invariant_views(session, moment, status.is_some() && is_told)),
+        ("crashes", session.progress().crashes.into()),
+        ("resumes", session.progress().resumes.into()),
+        ("rival", if is_now { rival_view(session).into() } else { Value::Null }),
+    ])
 }
 
-fn rival_view(session: &Session) -> Option<RivalView> {
+fn rival_view(session: &Session) -> Option<Value> {
     let rival = session.rival()?;
     let state = match rival.state() {
         SeatState::Working => "working",
         SeatState::Fenced | SeatState::Dead => "fenced",
         SeatState::Stopped(_) => "stopped",
     };
-    Some(RivalView { state, step: rival.agent()?.run().state.step })
+    Some(object([("state", state.into()), ("step", rival.agent()?.run().state.step.into())]))
 }
 
 /// What is going on, in one sentence.
@@ -211,11 +159,10 @@ fn sentence(session: &Session, log: &[Arc<Record>], phase: &str, status: Option<
     }
 }
 
-fn invariant_views(session: &Session, moment: &Moment, is_over: bool) -> Vec<InvariantView> {
+fn invariant_views(session: &Session, moment: &Moment, is_over: bool) -> Value {
     let &Moment { log, world, .. } = moment;
     let evidence = Evidence { scenario: session.scenario(), config: session.config(), world, log };
-    let mut views = Vec::new();
-    for invariant in &INVARIANTS {
+    let view = |invariant: &Invariant| {
         let breach = session.breach(invariant.id).filter(|breach| breach.record.is_none_or(|record| record < log.len()));
         let judged = (invariant.judge)(&evidence);
         let (verdict, explanation) = match (breach, judged) {
@@ -224,27 +171,18 @@ fn invariant_views(session: &Session, moment: &Moment, is_over: bool) -> Vec<Inv
             (None, Err(explanation)) if invariant.kind == Kind::Eventually && is_over => ("broken", explanation),
             (None, Err(explanation)) => ("open", explanation),
         };
-        views.push(InvariantView {
-            id: invariant.id,
-            name: invariant.name,
-            kind: invariant.kind.word(),
-            verdict,
-            record: breach.and_then(|breach| breach.record),
-            explanation,
-        });
-    }
-    views
+        object([
+            ("id", invariant.id.into()),
+            ("name", invariant.name.into()),
+            ("kind", invariant.kind.word().into()),
+            ("verdict", verdict.into()),
+            ("record", breach.and_then(|breach| breach.record).into()),
+            ("explanation", explanation.into()),
+        ])
+    };
+    INVARIANTS.iter().map(view).collect()
 }
 
 fn start_ms(session: &Session) -> u64 {
     session.log().first().map_or(session.scenario().start_ms, |record| record.ts_ms)
-}
-
-fn seconds(ms: u64) -> f64 {
-    ms as f64 / 1_000.0
-}
-
-/// A value as indented JSON text.
-pub fn pretty(value: &Value) -> String {
-    serde_json::to_string_pretty(value).unwrap_or_default()
 }

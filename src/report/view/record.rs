@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::{pretty, seconds};
 use crate::agent::protocol::ToolCall;
+use crate::json::pretty;
 use crate::lab::ledger::Row;
 use crate::lab::session::Session;
 use crate::log::checkpoint;
-use crate::log::record::{Record, RecordBody};
+use crate::log::record::{Record, RecordBody, object};
 use crate::report::describe::{Tone, clock, line, tone};
 use crate::report::diff::{Change, changes};
 
 /// One line of the log.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RecordView {
     /// Its place.
     pub index: usize,
@@ -41,7 +41,32 @@ pub struct RecordView {
     pub line: String,
 }
 
-/// The records of a log from a place on, as the list shows them.
+impl RecordView {
+    /// As plain data.
+    pub fn to_json(&self) -> Value {
+        object([
+            ("index", self.index.into()),
+            ("step", self.step.into()),
+            ("type", self.r#type.as_str().into()),
+            ("at_s", self.at_s.into()),
+            ("clock", self.clock.as_str().into()),
+            ("tool", self.tool.as_deref().into()),
+            ("call_id", self.call_id.as_deref().into()),
+            ("attempt", self.attempt.into()),
+            ("text", self.text.as_str().into()),
+            ("tone", self.tone.word().into()),
+            ("line", self.line.as_str().into()),
+        ])
+    }
+}
+
+impl Serialize for RecordView {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_json().serialize(serializer)
+    }
+}
+
+/// The records of a log from a place on, as the list shows them: each a `RecordView`.
 pub fn record_views(log: &[Arc<Record>], from: usize) -> Vec<RecordView> {
     (from..log.len()).filter_map(|index| record_view(log, index)).collect()
 }
@@ -51,7 +76,7 @@ fn record_view(log: &[Arc<Record>], index: usize) -> Option<RecordView> {
     let start_ms = log.first()?.ts_ms;
     Some(RecordView {
         index,
-        at_s: seconds(record.ts_ms.saturating_sub(start_ms)),
+        at_s: record.ts_ms.saturating_sub(start_ms) as f64 / 1_000.0,
         call_id: call_of(log, index).map(|call_id| call_id.to_string()),
         ..lone_record_view(record, record.to_line())
     })
@@ -130,33 +155,18 @@ fn call_of(log: &[Arc<Record>], index: usize) -> Option<&Arc<str>> {
     }
 }
 
-/// A record with what it did.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RecordDetail {
-    /// As the list shows it.
-    pub record: RecordView,
-    /// As indented JSON text.
-    pub json: String,
-    /// What it changed in the agent's state.
-    pub changes: Vec<Change>,
-    /// The state after it.
-    pub state_json: String,
-    /// The rows of the ledger that it caused.
-    pub ledger: Vec<usize>,
-}
-
-/// A record with what it did; `None` if there is no such record.
-pub fn record_detail(session: &Session, index: usize) -> Option<RecordDetail> {
+/// A record with what it did: a `RecordDetail`; `None` if there is no such record.
+pub fn record_detail(session: &Session, index: usize) -> Option<Value> {
     let log = session.log();
     let record = record_view(log, index)?;
     let state_at = |count| session.run_at(count).map(|run| checkpoint::to_json(&run.state)).unwrap_or(Value::Null);
     let (before, after) = (state_at(index), state_at(index + 1));
     let caused = |(_, row): &(usize, &Arc<Row>)| row.record == Some(index as u64);
-    Some(RecordDetail {
-        json: pretty(&log.get(index)?.to_json()),
-        record,
-        changes: changes(&before, &after),
-        state_json: pretty(&after),
-        ledger: session.world().rows().iter().enumerate().filter(caused).map(|(seq, _)| seq).collect(),
-    })
+    Some(object([
+        ("record", record.to_json()),
+        ("json", pretty(&log.get(index)?.to_json()).into()),
+        ("changes", changes(&before, &after).iter().map(Change::to_json).collect()),
+        ("state_json", pretty(&after).into()),
+        ("ledger", session.world().rows().iter().enumerate().filter(caused).map(|(seq, _)| seq).collect()),
+    ]))
 }

@@ -2,58 +2,42 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde_json::Value;
 
-use super::{HostFacts, pretty};
+use super::HostFacts;
 use crate::agent::state::AgentState;
+use crate::json::pretty;
 use crate::lab::session::Session;
 use crate::log::checkpoint;
-use crate::log::record::{Record, RecordBody};
+use crate::log::record::{Record, RecordBody, object};
 use crate::log::store::FoundSnapshot;
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct StorageView {
-    records: usize,
-    log_bytes: usize,
-    epoch: u32,
-    generations: Vec<GenerationView>,
-    summary: Option<Vec<SummaryView>>,
-    checkpoint_json: Option<String>,
-    warning: Option<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct GenerationView {
-    generation: f64,
-    step: u32,
-    bytes: f64,
-    damage: Option<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct SummaryView {
-    key: String,
-    value: String,
-}
-
 /// The snapshots as they are shown. Made when they are saved or read, as it costs as much as the newest is long.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Snapshots {
-    generations: Vec<GenerationView>,
-    summary: Option<Vec<SummaryView>>,
+    generations: Value,
+    summary: Value,
+}
+
+impl Default for Snapshots {
+    fn default() -> Snapshots {
+        snapshots_view(&[])
+    }
 }
 
 /// The snapshots as they are shown.
 pub fn snapshots_view(snapshots: &[FoundSnapshot]) -> Snapshots {
-    let generation = |found: &FoundSnapshot| GenerationView {
-        generation: found.generation as f64,
-        step: found.state.as_ref().map_or(0, |state| state.step),
-        bytes: found.bytes as f64,
-        damage: found.state.as_ref().err().cloned(),
+    let generation = |found: &FoundSnapshot| {
+        object([
+            ("generation", found.generation.into()),
+            ("step", found.state.as_ref().map_or(0, |state| state.step).into()),
+            ("bytes", found.bytes.into()),
+            ("damage", found.state.as_ref().err().map(String::as_str).into()),
+        ])
     };
-    let summary =
-        |state: &Arc<AgentState>| checkpoint::summary(state).into_iter().map(|(key, value)| SummaryView { key, value }).collect();
-    Snapshots { generations: snapshots.iter().map(generation).collect(), summary: newest(snapshots).map(summary) }
+    let entry = |(key, value): (String, String)| object([("key", key.into()), ("value", value.into())]);
+    let summary = |state: &Arc<AgentState>| checkpoint::summary(state).into_iter().map(entry).collect::<Value>();
+    Snapshots { generations: snapshots.iter().map(generation).collect(), summary: newest(snapshots).map(summary).into() }
 }
 
 fn newest(snapshots: &[FoundSnapshot]) -> Option<&Arc<AgentState>> {
@@ -61,20 +45,24 @@ fn newest(snapshots: &[FoundSnapshot]) -> Option<&Arc<AgentState>> {
 }
 
 /// Storage as it is.
-pub(super) fn storage_view(log: &[Arc<Record>], host: HostFacts) -> StorageView {
-    StorageView {
-        records: log.len(),
-        log_bytes: host.log_bytes,
-        epoch: host.epoch,
-        generations: host.snapshots.generations,
-        summary: host.snapshots.summary,
-        checkpoint_json: None,
-        warning: host.warning,
-    }
+pub(super) fn storage_view(log: &[Arc<Record>], host: HostFacts) -> Value {
+    storage_with(log, host, Value::Null)
+}
+
+fn storage_with(log: &[Arc<Record>], host: HostFacts, checkpoint_json: Value) -> Value {
+    object([
+        ("records", log.len().into()),
+        ("log_bytes", host.log_bytes.into()),
+        ("epoch", host.epoch.into()),
+        ("generations", host.snapshots.generations),
+        ("summary", host.snapshots.summary),
+        ("checkpoint_json", checkpoint_json),
+        ("warning", host.warning.into()),
+    ])
 }
 
 /// Storage as the log tells of it.
-pub(super) fn storage_as_of(session: &Session, log: &[Arc<Record>]) -> StorageView {
+pub(super) fn storage_as_of(session: &Session, log: &[Arc<Record>]) -> Value {
     let snapshots = snapshots_in(session, log);
     let host = HostFacts {
         warning: None,
@@ -83,7 +71,7 @@ pub(super) fn storage_as_of(session: &Session, log: &[Arc<Record>]) -> StorageVi
         log_bytes: log.iter().map(|record| record.to_line().len() + 1).sum(),
     };
     let checkpoint_json = newest(&snapshots).map(|state| pretty(&checkpoint::to_json(state)));
-    StorageView { checkpoint_json, ..storage_view(log, host) }
+    storage_with(log, host, checkpoint_json.into())
 }
 
 /// The snapshots as the log tells of them.
