@@ -11,6 +11,12 @@
  * @property {number} end
  * @property {boolean} filled
  * @property {boolean} open  More rows of the same step may follow.
+ * @property {Chunk} chunk
+ *
+ * @typedef {object} Chunk  Steps that the browser lays out together or not at all: one element a step would be too many to watch.
+ * @property {HTMLElement} element
+ * @property {Block[]} blocks
+ * @property {number} first  The number of its first record.
  */
 import { render } from 'lit/html.js';
 import { duration } from '../ui/format.js';
@@ -18,6 +24,8 @@ import { glyph, homeOf } from '../ui/glyph.js';
 
 /** A block is closed behind the call that fills it. */
 const BLOCK = 40;
+/** Rows of a chunk, at the least. */
+const CHUNK = 60;
 /** Up to here all rows are made, in slices; beyond, blocks near the window are. */
 const ALL = 20_000;
 const SLICE_MS = 9;
@@ -27,6 +35,8 @@ const ENDS_NOTHING = new Set(['llm_call', 'tool_result', 'approval', 'replan']);
 export class Rows {
   /** @type {Block[]} */
   #blocks = [];
+  /** @type {Chunk[]} */
+  #chunks = [];
   /** @type {RecordView[]} */
   #records = [];
   #known = 0;
@@ -49,8 +59,10 @@ export class Rows {
     this.#near = new IntersectionObserver(
       (entries) => {
         for (const { isIntersecting, target } of entries) {
-          const block = isIntersecting && this.#blocks[Number(target.getAttribute('data-block'))];
-          if (block && block.element === target) this.#fill(block);
+          const chunk = isIntersecting && this.#chunks[Number(target.getAttribute('data-chunk'))];
+          if (!chunk || chunk.element !== target) continue;
+          this.#near.unobserve(target);
+          for (const block of chunk.blocks) this.#fill(block);
         }
       },
       { root: host.parentElement, rootMargin: '800px 0px' },
@@ -100,7 +112,7 @@ export class Rows {
       const block = this.#blocks[i];
       this.#size(block);
       if (few || i < 3) this.#fill(block);
-      else this.#near.observe(block.element);
+      else this.#near.observe(block.chunk.element);
     }
     if (!few && records.length <= ALL) this.#fillSlowly();
   }
@@ -154,6 +166,7 @@ export class Rows {
     this.#near.disconnect();
     this.host.replaceChildren();
     this.#blocks = [];
+    this.#chunks = [];
     this.#records = records;
     this.#known = 0;
     this.#selected = null;
@@ -172,7 +185,6 @@ export class Rows {
     }
     const element = document.createElement('div');
     element.className = 'step';
-    element.dataset.block = String(this.#blocks.length);
     element.role = 'group';
     element.ariaLabel = `Step ${record.step}`;
     const list = document.createElement('ol');
@@ -180,20 +192,37 @@ export class Rows {
     element.append(list);
     const folded = sameStep && this.#folded.has(`step ${record.step}`);
     if (folded) list.hidden = true;
-    this.host.append(element);
-    this.#blocks.push({ element, list, first: index, end: index + 1, filled: false, open: true });
+    const chunk = this.#chunkFor(index);
+    chunk.element.append(element);
+    const block = { element, list, first: index, end: index + 1, filled: false, open: true, chunk };
+    chunk.blocks.push(block);
+    this.#blocks.push(block);
   }
 
-  /** Tells the browser how high a block is that it has not laid out. @param {Block} block */
-  #size({ element, first, end }) {
-    element.style.setProperty('--rows', String(end - first));
+  /** The chunk that a block goes to which begins with this record. @param {number} index */
+  #chunkFor(index) {
+    const last = this.#chunks.at(-1);
+    if (last && index - last.first < CHUNK) return last;
+    const element = document.createElement('div');
+    element.className = 'chunk';
+    element.dataset.chunk = String(this.#chunks.length);
+    const chunk = { element, blocks: [], first: index };
+    this.host.append(element);
+    this.#chunks.push(chunk);
+    return chunk;
+  }
+
+  /** Tells the browser how high a chunk is that it has not laid out. @param {Block} block */
+  #size({ chunk: { element, blocks, first } }) {
+    const rows = (blocks.at(-1)?.end ?? first) - first;
+    element.style.setProperty('--rows', String(rows));
+    element.style.setProperty('--steps', String(blocks.length));
   }
 
   /** @param {Block} block */
   #fill(block) {
     if (block.filled) return;
     block.filled = true;
-    this.#near.unobserve(block.element);
     this.#append(block);
   }
 
@@ -225,7 +254,7 @@ export class Rows {
   }
 
   /** @param {Block} block */
-  #sift({ element, list, first, end, filled }) {
+  #sift({ element, list, first, end, filled, chunk }) {
     const lens = this.#lens;
     let shown = end - first;
     if (lens.filters) {
@@ -235,6 +264,7 @@ export class Rows {
       }
     }
     element.hidden = shown === 0;
+    chunk.element.hidden = shown === 0 && chunk.blocks.every(({ element }) => element.hidden);
     if (!filled) return;
     for (const li of list.querySelectorAll('li')) {
       const record = this.#records[Number(li.getAttribute('data-group'))];
