@@ -181,6 +181,29 @@ test('a cancel ends the search within a tenth of a second, and a limit is said',
     .waitFor();
 });
 
+test('what a cancelled matrix has found can be opened', async () => {
+  const { dialog } = await openExplorer();
+  // With a fault beside the crash it takes its time.
+  await dialog.getByLabel('Faults beside the crash, up to').selectOption('1');
+  await dialog.evaluate(
+    (dialog) =>
+      new Promise((resolve) => {
+        const look = new MutationObserver(() => {
+          if (!dialog.querySelector('.matrix .broken')) return;
+          look.disconnect();
+          dialog.querySelector('.start').click();
+          resolve();
+        });
+        look.observe(dialog, { childList: true, subtree: true });
+        dialog.querySelector('.start').click();
+      }),
+  );
+  await dialog.getByText(/^Cancelled\. \d+ of 16 rows/).waitFor();
+  assert.ok((await dialog.locator('.matrix .waiting').count()) > 0);
+  await dialog.locator('.matrix .broken').first().click();
+  await dialog.getByRole('article', { name: /^Broken: / }).waitFor();
+});
+
 test('a search counts what is written down', async () => {
   const lines = [
     ...(await golden('states.txt')).matchAll(

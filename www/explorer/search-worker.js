@@ -11,6 +11,7 @@ const SLICE_MS = 30;
 /** States between two looks at the clock. */
 const STATES = 250;
 const WARM_STATES = 3000;
+const TOO_LARGE = 'The search has outgrown the memory that it may have. Choose smaller bounds.';
 
 const ready = init();
 /** @type {{ key: string, matrix: Matrix } | null} */
@@ -142,6 +143,8 @@ self.addEventListener('message', async ({ data: { id, name, args } }) => {
     self.postMessage({ id, value: await task(tell, ...args) });
   } catch (error) {
     const { message, code } = /** @type {Error & { code?: string }} */ (error);
-    self.postMessage({ id, error: { message: message ?? String(error), code } });
+    // Rust checks the rest; what traps has run out of memory.
+    const says = error instanceof WebAssembly.RuntimeError ? TOO_LARGE : message;
+    self.postMessage({ id, error: { message: says ?? String(error), code } });
   }
 });
