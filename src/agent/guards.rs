@@ -113,14 +113,14 @@ pub struct Figures {
     pub observed: String,
     /// With its unit.
     pub limit: String,
-    /// How much of the limit is used up, from 0 to 1.
-    pub share: f64,
+    /// How much of the limit is used up, in thousandths.
+    pub share: u64,
 }
 
 /// The figures of all guards as they stand.
 pub fn guard_figures(run: &Run, config: &Config) -> Vec<Figures> {
     let (state, limits) = (&run.state, &config.limits);
-    let share = |observed: u64, limit: u64| if limit == 0 { 1.0 } else { (observed as f64 / limit as f64).min(1.0) };
+    let share = |observed: u64, limit: u64| observed.min(limit).saturating_mul(1_000).checked_div(limit).unwrap_or(1_000);
     let counted = |guard, observed: u64, limit: u64, unit: &str| Figures {
         guard,
         observed: grouped(observed),
@@ -134,7 +134,8 @@ pub fn guard_figures(run: &Run, config: &Config) -> Vec<Figures> {
             guard: Status::BudgetUsd,
             observed: state.cost.usd(),
             limit: format!("{} USD", limits.budget.usd()),
-            share: share(state.cost.0, limits.budget.0),
+            // In millionths of a USD, so that no budget is too large for it.
+            share: share(state.cost.0 / 1_000_000, limits.budget.0 / 1_000_000),
         },
         counted(Status::BudgetTokens, tokens, limits.budget_tokens, "token"),
         counted(Status::MaxSteps, state.step.into(), limits.max_steps.into(), "step"),

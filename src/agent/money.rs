@@ -1,6 +1,8 @@
 //! Money in whole numbers: cents for refunds, 10⁻¹² USD for tokens. No floating point anywhere.
 
-use serde_json::{Number, Value};
+use serde_json::Value;
+
+use crate::json::parse;
 
 use super::decimal::Decimal;
 
@@ -71,7 +73,10 @@ pub fn cents_text(cents: u64) -> String {
 
 /// A decimal text as a JSON number that prints exactly so. Text that is no number becomes a JSON string.
 pub fn number(text: &str) -> Value {
-    text.parse::<Number>().map_or_else(|_| Value::String(text.to_string()), Value::Number)
+    match parse(text) {
+        Ok(Value::Number(number)) => Value::Number(number),
+        _ => Value::String(text.to_string()),
+    }
 }
 
 #[cfg(test)]

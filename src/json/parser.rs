@@ -219,12 +219,20 @@ impl Parser<'_> {
         if self.take(b'.') {
             self.digits()?;
         }
+        let mut text = self.since(start).to_string();
         if self.take(b'e') || self.take(b'E') {
-            let _ = self.take(b'+') || self.take(b'-');
+            // With a sign, as serde_json has it.
+            let is_negative = self.take(b'-');
+            if !is_negative {
+                self.take(b'+');
+            }
+            text.push_str(if is_negative { "e-" } else { "e+" });
+            let exponent = self.at;
             self.digits()?;
+            text.push_str(self.since(exponent));
         }
-        let number: Result<Number, _> = self.since(start).parse();
-        number.map(Value::Number).map_err(|_| self.mistake("a number"))
+        // `Number` would parse this text once more, with a parser of its own and all that links.
+        Ok(Value::Number(Number::from_string_unchecked(text)))
     }
 
     fn digits(&mut self) -> Parsed<()> {

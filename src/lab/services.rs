@@ -171,7 +171,8 @@ fn refund(world: &World, args: &Value, key: &Arc<str>, expected_version: Option<
     }
     let cents = cents_of(args)?;
     if cents_of(&charge).is_ok_and(|charged| cents > charged) {
-        return Err(format!("422 charge {charge_id} was {}, and {} is more", charge["amount"], cents_text(cents)));
+        let (charged, wanted) = (compact(&charge["amount"]), cents_text(cents));
+        return Err(format!("422 charge {charge_id} was {charged}, and {wanted} is more"));
     }
     let refund_id = format!("RF-{:05}", world.refund_count() + 1);
     let answer = object([

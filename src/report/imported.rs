@@ -238,9 +238,9 @@ impl Trace {
         let Some(record) = record else {
             return self.broken_row(index, text);
         };
-        let at_s = record.ts_ms.saturating_sub(self.start_ms) as f64 / 1_000.0;
+        let at_ms = record.ts_ms.saturating_sub(self.start_ms);
         let record = Arc::new(record);
-        let mut view = RecordView { index, at_s, ..lone_record_view(&record, text) };
+        let mut view = RecordView { index, at_ms, ..lone_record_view(&record, text) };
         let (form, remarks) = match &line.form {
             Form::Foreign(remarks) => {
                 let extra = more_in(value, remarks);
@@ -262,7 +262,7 @@ impl Trace {
             index,
             step: 0,
             r#type: "broken".to_string(),
-            at_s: 0.0,
+            at_ms: 0,
             clock: String::new(),
             tool: None,
             call_id: None,

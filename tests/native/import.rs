@@ -56,7 +56,7 @@ fn three_lines_of_a_python_program_load_as_they_are() {
     let rows = trace.rows(0, 10);
     assert_eq!(rows[0].record.text, r#"calls get_invoice {"invoice_id":"INV-2026-004512"}"#);
     assert_eq!(rows[1].record.text, "attempt 1 failed (503 Service Unavailable); again in 61 ms");
-    assert_eq!(rows[2].record.at_s, 0.065);
+    assert_eq!(rows[2].record.at_ms, 65);
     assert_eq!(rows[1].record.line, PYTHON.lines().nth(1).unwrap());
     let summary = trace.summary();
     assert_eq!((summary.records, summary.foreign, summary.runs.len(), summary.problems.len()), (3, 3, 1, 0));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::agent::guards::{Figures, guard_figures};
+use crate::agent::money::number;
 use crate::agent::run::Run;
 use crate::agent::state::Message;
 use crate::lab::session::Session;
@@ -42,5 +43,6 @@ fn message_view(message: &Arc<Message>) -> Value {
 
 fn guard_view(figures: Figures) -> Value {
     let Figures { guard, observed, limit, share } = figures;
-    object([("name", guard.word().into()), ("observed", observed.into()), ("limit", limit.into()), ("share", share.into())])
+    let share = number(&format!("{}.{:03}", share / 1_000, share % 1_000));
+    object([("name", guard.word().into()), ("observed", observed.into()), ("limit", limit.into()), ("share", share)])
 }

@@ -10,7 +10,7 @@ use crate::json::pretty;
 use crate::lab::ledger::Row;
 use crate::lab::session::Session;
 use crate::log::checkpoint;
-use crate::log::record::{Record, RecordBody, object};
+use crate::log::record::{Record, RecordBody, object, seconds};
 use crate::report::describe::{Tone, clock, line, tone};
 use crate::report::diff::{Change, changes};
 
@@ -23,8 +23,8 @@ pub struct RecordView {
     pub step: u32,
     /// Its type.
     pub r#type: String,
-    /// Seconds since the first record.
-    pub at_s: f64,
+    /// Milliseconds since the first record.
+    pub at_ms: u64,
     /// The time of day.
     pub clock: String,
     /// The tool it is about.
@@ -48,7 +48,7 @@ impl RecordView {
             ("index", self.index.into()),
             ("step", self.step.into()),
             ("type", self.r#type.as_str().into()),
-            ("at_s", self.at_s.into()),
+            ("at_s", seconds(self.at_ms)),
             ("clock", self.clock.as_str().into()),
             ("tool", self.tool.as_deref().into()),
             ("call_id", self.call_id.as_deref().into()),
@@ -76,7 +76,7 @@ fn record_view(log: &[Arc<Record>], index: usize) -> Option<RecordView> {
     let start_ms = log.first()?.ts_ms;
     Some(RecordView {
         index,
-        at_s: record.ts_ms.saturating_sub(start_ms) as f64 / 1_000.0,
+        at_ms: record.ts_ms.saturating_sub(start_ms),
         call_id: call_of(log, index).map(|call_id| call_id.to_string()),
         ..lone_record_view(record, record.to_line())
     })
@@ -89,7 +89,7 @@ pub fn lone_record_view(record: &Arc<Record>, line_read: String) -> RecordView {
         index: 0,
         step: record.step,
         r#type: record.body.kind().to_string(),
-        at_s: 0.0,
+        at_ms: 0,
         clock: clock(record.ts_ms),
         tool: tool.map(|tool| tool.to_string()),
         call_id: call_of(std::slice::from_ref(record), 0).map(|call_id| call_id.to_string()),
