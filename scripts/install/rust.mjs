@@ -42,6 +42,11 @@ export async function installRust() {
     );
     installed.push('wasm32-unknown-unknown');
   }
+  if (which('rustup') && !existsSync(join(sysroot, 'lib', 'rustlib', 'src', 'rust', 'library'))) {
+    // Only the smallest build needs it, and there is another one.
+    const { code } = await capture('rustup', ['component', 'add', 'rust-src']);
+    if (code === 0) installed.push('rust-src');
+  }
   return installed;
 }
 
