@@ -8,13 +8,14 @@ use serde_json::Value;
 
 use super::ledger::{Entry, Row};
 use super::scenario::Scenario;
+use super::told::untruth;
 use super::world::World;
 use crate::agent::canonical::canonical;
 use crate::agent::config::Config;
 use crate::agent::money::{PicoUsd, cents_text};
 use crate::agent::run::is_unknown;
 use crate::agent::state::ApprovalStatus;
-use crate::agent::text::{contains, plural};
+use crate::agent::text::plural;
 use crate::json::decimal;
 use crate::log::record::{InDoubt, Record, RecordBody};
 
@@ -271,10 +272,9 @@ fn within_budget(evidence: &Evidence) -> Result<String, String> {
     if billed <= limit { Ok(figures) } else { Err(figures) }
 }
 
-/// A refund is told by its number. A charge that was refunded twice is told by one of them: the second refund is another invariant's
-/// matter. A colleague who was asked to take the ticket over looks at the books first, and then tells the customer.
+/// See [`untruth`].
 fn told_the_truth(evidence: &Evidence) -> Result<String, String> {
-    let (world, rows) = (evidence.world, evidence.world.rows());
+    let rows = evidence.world.rows();
     let mail = rows.iter().find_map(|row| match &row.entry {
         Entry::Mail { text, .. } => Some(text),
         _ => None,
@@ -282,20 +282,17 @@ fn told_the_truth(evidence: &Evidence) -> Result<String, String> {
     let Some(text) = mail else {
         return Ok("nothing was told yet".to_string());
     };
-    let is_escalation = |row: &Arc<Row>| matches!(row.entry, Entry::Escalation { .. });
-    let mut refunds = 0;
+    let mut refunds: Vec<(&str, &str)> = Vec::new();
     for row in rows {
-        let Entry::Refund { refund_id, charge_id, .. } = &row.entry else { continue };
-        refunds += 1;
-        let is_told = world.refund_ids_of(charge_id).any(|id| contains(text, id));
-        if !is_told && !rows.iter().any(is_escalation) {
-            return Err(format!("there is a refund {refund_id}, and the answer does not tell of it"));
+        if let Entry::Refund { refund_id, charge_id, .. } = &row.entry {
+            refunds.push((charge_id, refund_id));
         }
     }
-    if refunds == 0 && contains(text, "RF-") {
-        return Err("the answer tells of a refund, and there is none".to_string());
+    let handed_over = rows.iter().any(|row| matches!(row.entry, Entry::Escalation { .. }));
+    match untruth(text, &refunds, handed_over) {
+        Some(why) => Err(why),
+        None => Ok(format!("the answer is true of {}", plural(refunds.len(), "refund"))),
     }
-    Ok(format!("the answer is true of {}", plural(refunds, "refund")))
 }
 
 /// A step has one answer. A call whose answer never reached the log may be made again: nobody has what it said.
@@ -373,7 +370,7 @@ fn no_circles(evidence: &Evidence) -> Result<String, String> {
         stale += usize::from(record.step != step);
         step = record.step;
     }
-    let figures = format!("{} told nothing new, {limit} may", plural(stale, "step"));
+    let figures = format!("{} told nothing new, the limit is {limit}", plural(stale, "step"));
     if stale <= limit as usize { Ok(figures) } else { Err(figures) }
 }
 

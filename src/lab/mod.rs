@@ -18,4 +18,5 @@ pub mod session;
 pub mod setup;
 pub mod shipped;
 pub mod spots;
+pub mod told;
 pub mod world;

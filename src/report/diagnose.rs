@@ -2,6 +2,10 @@
 //!
 //! Read the trace before you touch the prompt: most runs do not stop because of what the model was told.
 
+mod done;
+mod troubles;
+mod unfinished;
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -9,10 +13,14 @@ use serde_json::Value;
 
 use super::describe::duration;
 use super::imported::Trace;
-use super::story::{Call, Did, Story, stories, usd};
+use super::story::{Call, Did, Story, outcome_of, stories, usd};
 use crate::agent::money::PicoUsd;
+use crate::agent::protocol::Outcome;
 use crate::agent::text::{plural, preview};
-use crate::json::count;
+use crate::json::{count, decimal};
+use done::done;
+use troubles::troubles;
+use unfinished::{in_the_past, unfinished};
 
 /// A run's end, explained.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -70,15 +78,35 @@ fn diagnose_run(story: &Story) -> Diagnosis {
             (status.to_string(), finding)
         }
     };
-    let mut records = records;
+    let (mut why, mut change, mut records) = (why, change, records);
+    if story.stop().is_some() {
+        let troubles = troubles(story);
+        if status == "done" && !troubles.is_empty() {
+            change.clear();
+        }
+        for trouble in troubles {
+            why = format!("{why} {}", trouble.what);
+            // Advice is given once, and so is the name of a mechanism.
+            let name = trouble.change.split(['“', '”']).nth(1);
+            if !change.contains(name.unwrap_or(&trouble.change)) {
+                change = format!("{change} {}", trouble.change).trim_start().to_string();
+            }
+            records.extend(trouble.records);
+        }
+    }
     records.sort_unstable();
     records.dedup();
     Diagnosis { run_id: story.run_id.clone(), status, why, change, records, flaky: flaky(story) }
 }
 
 fn flaky(story: &Story) -> Vec<Flaky> {
+    flaky_of(story, |_| true)
+}
+
+/// How often each tool failed, in those of its calls that count.
+fn flaky_of(story: &Story, counts: fn(&Call) -> bool) -> Vec<Flaky> {
     let mut tools: BTreeMap<&str, (usize, usize, Vec<usize>)> = BTreeMap::new();
-    for call in &story.calls {
+    for call in story.calls.iter().filter(|call| counts(call)) {
         let failed: Vec<usize> =
             call.events.iter().filter(|event| matches!(event.what, Did::Failed { .. })).map(|event| event.index).collect();
         let gave_up = call.result.as_ref().filter(|result| result.ok == Some(false) && !result.refused && !failed.is_empty());
@@ -111,8 +139,7 @@ fn share(part: PicoUsd, whole: PicoUsd) -> u128 {
 fn budget_usd(story: &Story, index: usize, stop: &Value) -> Finding {
     let (used, next, limit) = (usd(stop.get("used")), usd(stop.get("next_call")), usd(stop.get("limit")));
     let (Some(used), Some(next), Some(limit)) = (used, next, limit.or(usd(story.limit("budget_usd")))) else {
-        let why = "The budget stopped the run, and the record lacks used, next_call or limit.".to_string();
-        return (why, "Record the three figures, so that the stop explains itself.".to_string(), vec![index]);
+        return without_figures("The budget stopped the run", stop, index);
     };
     let sum = used.plus(next);
     let why = format!(
@@ -153,11 +180,23 @@ fn budget_usd(story: &Story, index: usize, stop: &Value) -> Finding {
     (why, change, calls.chain([index]).collect())
 }
 
+/// A budget's stop that lacks a figure, or has one that is none.
+fn without_figures(what: &str, stop: &Value, index: usize) -> Finding {
+    let figures = ["used", "next_call", "limit"];
+    let missing: Vec<&str> = figures.into_iter().filter(|key| stop.get(key).is_none()).collect();
+    if !missing.is_empty() {
+        let why = format!("{what}, and the record does not say {}.", missing.join(" and "));
+        return (why, "Record the three figures, so that the stop explains itself.".to_string(), vec![index]);
+    }
+    let shown: Vec<String> = figures.iter().map(|key| format!("{key} {}", preview(&plain(&stop[*key]), 40))).collect();
+    let why = format!("{what}, and not all of its figures can be counted with: {}.", shown.join(", "));
+    (why, "Look at the prices and limits of the run: an amount is at most 18 million USD.".to_string(), vec![index])
+}
+
 fn budget_tokens(story: &Story, index: usize, stop: &Value) -> Finding {
     let figure = |key: &str| stop.get(key).and_then(count);
     let (Some(used), Some(next), Some(limit)) = (figure("used"), figure("next_call"), figure("limit")) else {
-        let why = "The token budget stopped the run, and the record lacks used, next_call or limit.".to_string();
-        return (why, "Record the three figures, so that the stop explains itself.".to_string(), vec![index]);
+        return without_figures("The token budget stopped the run", stop, index);
     };
     let sum = used.saturating_add(next);
     let why =
@@ -202,17 +241,22 @@ fn repeated_call(story: &Story, index: usize) -> Finding {
     };
     let limit = story.limit("max_repeats").and_then(count);
     let is_repeated = limit.is_none_or(|limit| same.len() as u64 >= limit);
-    let (why, records) = match pair.filter(|_| !is_repeated || same.len() < 3) {
-        Some((a, b, records)) => {
-            (format!("The model went in a circle: {} and {} in turn, each twice.", preview(a, 120), preview(b, 120)), records)
-        }
+    let (why, which, records) = match pair.filter(|_| !is_repeated || same.len() < 3) {
+        Some((a, b, records)) => (
+            format!("The model went in a circle: {} and {} in turn, each twice.", preview(a, 120), preview(b, 120)),
+            "those calls",
+            records,
+        ),
         None => {
-            let allowed = limit.map_or_else(String::new, |limit| format!("; {limit} are allowed"));
-            (format!("The model made the same call {} times{allowed}: {}.", same.len(), preview(newest, 160)), same)
+            let allowed = limit.map_or_else(String::new, |limit| format!("; {}", stops_at(&limit.to_string())));
+            let times = plural(same.len(), "time");
+            (format!("The model made the same call {times}{allowed}: {}.", preview(newest, 160)), "that call", same)
         }
     };
-    let change = "Look at what that call gave back before you touch the prompt: the result did not tell the model what it needs, so make it say what is wrong and what to do instead.";
-    (why, change.to_string(), [records, guards, vec![index]].concat())
+    let change = format!(
+        "Look at what {which} gave back before you touch the prompt: the result did not tell the model what it needs, so make it say what is wrong and what to do instead."
+    );
+    (why, change, [records, guards, vec![index]].concat())
 }
 
 fn model_failed(story: &Story, index: usize, stop: &Value) -> Finding {
@@ -220,8 +264,13 @@ fn model_failed(story: &Story, index: usize, stop: &Value) -> Finding {
     let retries: Vec<usize> = story.model_retries.iter().map(|(record, _)| *record).collect();
     let why =
         format!("The model could not be had: {}; {} before it.", preview(error, 160), plural(retries.len(), "repeated attempt"));
-    let change =
-        "Nothing in the prompt changes that: check the provider's state and your limits there, and allow more or longer waits.";
+    let change = if error.contains("the script has no turn") {
+        "The model is a script here: give the scenario a turn that fits what is said there."
+    } else if outcome_of(error) == Outcome::Rejected {
+        "The provider refused the request itself, so trying again does not help: mend what the error names."
+    } else {
+        "Nothing in the prompt changes that: check the provider’s state and your limits there, and allow more or longer waits."
+    };
     (why, change.to_string(), [retries, vec![index]].concat())
 }
 
@@ -247,37 +296,47 @@ fn by_guard(story: &Story, index: usize, status: &str) -> Finding {
             )
         }
         "deadline" => {
-            let waited = waited_ms(story);
+            let waited = story.backoffs_ms.iter().sum();
+            let active = decimal(guard.map_or(&Value::Null, |(_, _, observed, _)| observed)).and_then(|active| active.scaled(3));
+            let change = match active {
+                _ if waited == 0 => {
+                    "No wait was part of it, so the model and the tools took the time: make steps faster, or allow more time."
+                }
+                Some(active) if waited * 2 >= active => {
+                    "Most of it was waiting, so the services are the cause, not the model: mend them, or allow more time."
+                }
+                _ => "Most of it was work, not waiting: make steps faster, or allow more time.",
+            };
+            let waits = if waited == 0 { "none".to_string() } else { duration(waited) };
             (
-                format!("The run was active for {observed} s of {limit} s, {} of it in waits between attempts.", duration(waited)),
-                "If the waits are most of it, the services are the cause, not the model; else make steps faster or allow more time.".to_string(),
+                format!("The run was active for {observed} s of {limit} s, {waits} of it in waits between attempts."),
+                change.to_string(),
             )
         }
+        "stale" if limit == "0" => (
+            "The run was stopped before its first step: of steps that teach nothing new, 0 stop it.".to_string(),
+            "Allow at least 1 (`max_stale_steps`).".to_string(),
+        ),
         "stale" => {
-            let last = newest_results(story, 3);
+            let last = newest_results(story, observed.parse().unwrap_or(3));
             records.extend(last.iter().map(|(_, record)| *record));
-            let names: Vec<String> = last.into_iter().map(|(tool, _)| tool).collect();
+            let tools: Vec<String> = last.into_iter().map(|(tool, _)| tool).collect();
+            let named = if tools.is_empty() { String::new() } else { format!(" ({})", times_each(&tools)) };
             (
-                format!("{} in a row taught nothing new (allowed: {limit}): {}.", counted(&observed, "step"), names.join(", ")),
+                format!("{} in a row taught nothing new{named}; {}.", counted(&observed, "step"), stops_at(&limit)),
                 "The model asks what it has been told; make the results say more, or give it a tool that can answer.".to_string(),
             )
         }
         "max_replans" => {
-            let mut failing: BTreeMap<&str, usize> = BTreeMap::new();
-            for call in story
-                .calls
-                .iter()
-                .filter(|call| call.result.as_ref().is_some_and(|result| result.ok == Some(false) && !result.refused))
-            {
-                *failing.entry(&call.tool).or_default() += 1;
-            }
+            let is_failure =
+                |call: &&Call| call.result.as_ref().is_some_and(|result| result.ok == Some(false) && !result.refused);
+            let failing: Vec<String> = story.calls.iter().filter(is_failure).map(|call| call.tool.clone()).collect();
             records.extend(&story.replans);
-            let named: Vec<String> = failing.into_iter().map(|(tool, times)| format!("{tool} {times} ×")).collect();
             (
                 format!(
                     "Failures made the model plan again {}; allowed: {limit} ({}).",
                     counted(&observed, "time"),
-                    named.join(", ")
+                    times_each(&failing)
                 ),
                 "Mend what fails, or give the model another way than the one that fails.".to_string(),
             )
@@ -285,12 +344,16 @@ fn by_guard(story: &Story, index: usize, status: &str) -> Finding {
         "max_resumes" => {
             let places: Vec<usize> =
                 story.resumes.iter().map(|(record, _)| *record).chain(story.crashes.iter().map(|(record, _)| *record)).collect();
-            let at = story.crashes.last().map_or_else(String::new, |(_, at)| format!("; the last time {at}"));
+            let at = story.crashes.last().map(|(_, at)| in_the_past(at));
             records.extend(places);
-            (
-                format!("The run was resumed {} of {limit} and died again each time{at}.", counted(&observed, "time")),
-                "Something at that place kills the agent: look there, not at the prompt.".to_string(),
-            )
+            let why = if observed == "0" {
+                let at = at.map_or_else(String::new, |at| format!(" {at}"));
+                format!("The run died{at}, and may be resumed {} times.", limit)
+            } else {
+                let at = at.map_or_else(String::new, |at| format!("; the last time {at}"));
+                format!("The run was resumed {} of {limit} and died again each time{at}.", counted(&observed, "time"))
+            };
+            (why, "Something at that place kills the agent: look there, not at the prompt.".to_string())
         }
         other if figures.is_some() => (
             format!("The guard {other} stopped the run: {observed}, allowed {limit}."),
@@ -333,151 +396,16 @@ fn newest_results(story: &Story, number: usize) -> Vec<(String, usize)> {
     results[results.len().saturating_sub(number)..].to_vec()
 }
 
-fn waited_ms(story: &Story) -> u64 {
-    story.backoffs_ms.iter().sum()
+/// The rule of a guard that counts up to its limit.
+fn stops_at(limit: &str) -> String {
+    format!("the guard stops a run at {limit}")
 }
 
-fn done(story: &Story, index: usize) -> Finding {
-    let refused: Vec<&Call> =
-        story.calls.iter().filter(|call| call.result.as_ref().is_some_and(|result| result.refused)).collect();
-    let handed_over = story.calls.iter().find(|call| call.tool.contains("escalate") && call.happened());
-    let failed: Vec<&Call> = story
-        .calls
-        .iter()
-        .filter(|call| call.result.as_ref().is_some_and(|result| result.ok == Some(false) && !result.refused))
-        .collect();
-    let mut records: Vec<usize> = vec![index];
-    let cause = match (refused.first(), failed.last()) {
-        (Some(call), _) => {
-            let decision =
-                story.decisions.iter().rev().find(|decision| decision.tool == call.tool && decision.decision != "approved");
-            records.extend(call.records());
-            let by = decision.and_then(|decision| decision.approver.as_deref()).unwrap_or("nobody named");
-            match decision.map(|decision| decision.decision.as_str()) {
-                Some("expired") => Some(format!("nobody decided about {} in time", call.tool)),
-                _ => Some(format!("{} was denied by {by}", call.tool)),
-            }
-        }
-        (None, Some(call)) if handed_over.is_some() => {
-            records.extend(call.records());
-            let error = call.result.as_ref().and_then(|result| result.error.as_deref()).unwrap_or("it failed");
-            Some(format!("{} did not work ({})", call.tool, preview(error, 120)))
-        }
-        _ => None,
-    };
-    records.extend(handed_over.map(Call::records).into_iter().flatten());
-    let (spent, _) = story.spent();
-    let cost = format!("{} for {} USD", plural(story.model_calls.len(), "model call"), spent.usd());
-    match (handed_over, cause) {
-        (Some(_), Some(cause)) => (
-            format!("The run ended with an answer and was handed over to a person, because {cause}; {cost}."),
-            change_after(&refused, story),
-            records,
-        ),
-        (Some(_), None) => (
-            format!("The run ended with an answer and was handed over to a person; {cost}."),
-            "If it should not have been, see what the model was told before it did that.".to_string(),
-            records,
-        ),
-        (None, Some(cause)) => {
-            (format!("The run ended with an answer, although {cause}; {cost}."), change_after(&refused, story), records)
-        }
-        (None, None) => {
-            let flaky: Vec<String> = flaky(story).into_iter().map(|tool| tool.sentence).collect();
-            let change = if flaky.is_empty() {
-                "Nothing has to change.".to_string()
-            } else {
-                format!("Nothing has to change; the retries hid this from the model: {}", flaky.join(" "))
-            };
-            (format!("The run ended with an answer; {cost}."), change, records)
-        }
-    }
-}
-
-fn change_after(refused: &[&Call], story: &Story) -> String {
-    let is_policy = story
-        .decisions
-        .iter()
-        .any(|decision| decision.approver.as_deref().is_some_and(|approver| approver.starts_with("policy:deny")));
-    let expired = story.decisions.iter().any(|decision| decision.decision == "expired");
-    if is_policy {
-        "Set up a person who can approve: with nobody there, everything irreversible is denied.".to_string()
-    } else if expired {
-        "Give the person more time, or put the question where somebody sees it.".to_string()
-    } else if !refused.is_empty() {
-        "A person's no is an answer, not a fault: change what is proposed, not how often.".to_string()
-    } else {
-        "Mend the service, or give the model another way than the one that fails.".to_string()
-    }
-}
-
-/// Where the run died, and what is in doubt.
-fn unfinished(story: &Story) -> Finding {
-    let last = story.records.last().copied().unwrap_or(0);
-    let kind = story.kinds.last().map_or("", String::as_str);
-    let mut records = vec![last];
-    let place = match story.crashes.last().filter(|(index, _)| story.resumes.last().is_none_or(|(resume, _)| resume < index)) {
-        Some((index, at)) => {
-            records.push(*index);
-            format!("The agent died {at}")
-        }
-        None => {
-            let step = story.last_step.map_or_else(String::new, |step| format!(", in step {step}"));
-            format!("The trace ends with record {last} ({kind}){step}")
-        }
-    };
-    let open = story.calls.iter().rev().find(|call| call.result.is_none() && !call.events.is_empty());
-    let doubtful = open.filter(|call| call.is_in_doubt());
-    if let Some((index, tool)) = &story.open_question {
-        records.push(*index);
-        return (
-            format!("{place}, while a person had the question about {tool}."),
-            "Resume it: the question and its answer are kept outside the agent, and nobody is asked twice.".to_string(),
-            records,
-        );
-    }
-    if let Some(call) = doubtful {
-        records.extend(call.records());
-        let attempt = call.sent().len().max(1);
-        let how = match story.flags(&call.tool) {
-            Some(flags) if flags.repeatable => "Resume it: the call is sent again under the same key, which does nothing twice.",
-            Some(_) => "Resume it, and look up whether it was executed before anybody sends it again: it must not happen twice.",
-            None => {
-                "Look up whether it was executed before anybody sends it again; the trace does not say whether it may be repeated."
-            }
-        };
-        return (
-            format!("{place}; {} (attempt {attempt}) was sent and its outcome is not known, so it is in doubt.", call.tool),
-            how.to_string(),
-            records,
-        );
-    }
-    if let Some(open) = &story.open_request {
-        records.push(open.index);
-        let cost = open.projected.map_or_else(|| "its cost".to_string(), |projected| format!("up to {} USD", projected.usd()));
-        return (
-            format!("{place}; a model call was under way, so it is in doubt and {cost} may have been billed."),
-            "Resume it: what the call can have cost counts as spent, and the model is asked again.".to_string(),
-            records,
-        );
-    }
-    if let Some(call) = open {
-        records.extend(call.records());
-        let failures = call.events.iter().filter(|event| matches!(event.what, Did::Failed { .. })).count();
-        let flaky: Vec<String> = flaky(story).into_iter().map(|tool| tool.sentence).collect();
-        return (
-            format!("{place}; {} had failed {} and was waiting for the next attempt.", call.tool, plural_times(failures)),
-            format!("Nothing is in doubt, so it can be resumed. {}", flaky.join(" ")).trim_end().to_string(),
-            records,
-        );
-    }
-    (
-        format!("{place}, and no `stop` follows."),
-        "Nothing is in doubt, so it can be resumed from its log and checkpoint.".to_string(),
-        records,
-    )
-}
-
-fn plural_times(number: usize) -> String {
-    if number == 1 { "once".to_string() } else { format!("{number} times") }
+/// `search_kb 3 ×, get_invoice 1 ×`, in the order in which they come first.
+fn times_each(tools: &[String]) -> String {
+    let first = |place: &usize| !tools[..*place].contains(&tools[*place]);
+    let count = |tool: &String| tools.iter().filter(|other| *other == tool).count();
+    let named: Vec<String> =
+        (0..tools.len()).filter(first).map(|place| format!("{} {} ×", tools[place], count(&tools[place]))).collect();
+    named.join(", ")
 }

@@ -176,10 +176,14 @@ fn a_mechanism_that_is_off_shows_in_the_check_that_is_about_it() {
     let lost = read(&lost.to_string());
     let text = log_text(&ran(&lost).1);
     assert_eq!(signs(&text), "++++++++", "{:#?}", checks(&text));
-    let text = run_without(&lost, Mechanism::Idempotency);
+    let text = run_without(&scenario("refund-timeout"), Mechanism::Idempotency);
     let found = check(&text, "refunded_once");
     assert_eq!(found.verdict, Verdict::Fail, "{found:?}");
-    assert!(found.sentence.starts_with("CH-90121 may have been refunded 2 times"), "{}", found.sentence);
+    assert!(found.sentence.contains("may have been refunded 2 times"), "{}", found.sentence);
+    // Where billing compares with what was read, the second attempt is refused, and only the first is in doubt.
+    let text = run_without(&lost, Mechanism::Idempotency);
+    let found = check(&text, "refunded_once");
+    assert_eq!(found.sentence, "1 charge refunded at most once: what came of 1 is not known.");
     assert_eq!(check(&text, "no_blind_retry").verdict, Verdict::Fail);
 
     // Without the guard the bill exceeds the budget.
@@ -222,7 +226,7 @@ fn an_answer_that_invents_or_hides_a_refund_is_not_the_truth() {
         let turns = [first(json!([note_of("x")])), json!({"when": {"after": "add_internal_note"}, "say": say})];
         check(&log_text(&ran(&scripted(&turns, |_| {})).1), "told_the_truth")
     };
-    assert_eq!(without("I have refunded you.").sentence, "The answer tells of a refund, and there is none.");
+    assert_eq!(without("I have refunded you.").sentence, "The answer says “have refunded”, and there is no refund.");
     assert_eq!(without("Your refund is RF-00009.").sentence, "The answer tells of a refund RF-00009, and there is none.");
     assert_eq!(without("No money has been sent back yet.").verdict, Verdict::Pass);
 }
@@ -390,7 +394,7 @@ fn the_other_ends_are_told_with_their_figures() {
     let searches = [first(json!([search_for("a")])), after("search_kb", "ok", json!([search_for("a")]))];
     let found = diagnosis(&log_text(&ran(&scripted(&searches, |_| {})).1));
     assert_eq!(found.status, "repeated_call");
-    assert_eq!(found.why, "The model made the same call 3 times; 3 are allowed: search_kb {\"query\":\"a\"}.");
+    assert_eq!(found.why, "The model made the same call 3 times; the guard stops a run at 3: search_kb {\"query\":\"a\"}.");
     assert_eq!(found.records.len(), 3 + 1 + 1);
 
     let limited = |key: &str, value: Value| {
@@ -422,7 +426,8 @@ fn the_other_ends_are_told_with_their_figures() {
 
     let found = diagnosis(&log_text(&ran(&scenario("double-charge")).1));
     assert_eq!(found.flaky[0].sentence, "get_invoice: 2 of 4 attempts failed (50 %).");
-    assert!(found.change.starts_with("Nothing has to change"), "{}", found.change);
+    assert!(found.change.starts_with("Mend what get_invoice was asked: the service refused it (404"), "{}", found.change);
+    assert!(found.change.contains("The retries hid this from the model: get_invoice"), "{}", found.change);
 }
 
 #[test]

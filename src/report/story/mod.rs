@@ -4,8 +4,9 @@
 //! does not say stays unknown (`None`); nothing is made up.
 
 mod reader;
+mod refunds;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -15,6 +16,7 @@ use crate::json::decimal;
 use crate::lab::services;
 
 pub use reader::stories;
+pub use refunds::Refund;
 
 /// One run of a trace. Numbers of records are places in the trace, from 0.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +41,8 @@ pub struct Story {
     pub calls: Vec<Call>,
     /// Decisions.
     pub decisions: Vec<Decision>,
+    /// Questions: the record, and the key of question and decision.
+    pub questions: Vec<(usize, String)>,
     /// A question without a decision at the end.
     pub open_question: Option<(usize, String)>,
     /// Guards that stopped the run: record, name, observed, limit.
@@ -59,8 +63,8 @@ pub struct Story {
     pub steps: BTreeSet<u32>,
     /// The newest step that any record of work names.
     pub last_step: Option<u32>,
-    /// Numbers of refunds that a tool's answer names, whoever made them.
-    pub refunds_seen: BTreeSet<String>,
+    /// Numbers of refunds that a tool's answer names, whoever made them, each with the record that names it first.
+    pub refunds_seen: BTreeMap<String, usize>,
     /// True if a tool's answer shows that money was refunded before.
     pub others_refunded: bool,
     /// True: the trace has records of this type.
@@ -209,6 +213,10 @@ pub struct Flags {
     pub irreversible: bool,
     /// It can be sent again.
     pub repeatable: bool,
+    /// It changes nothing.
+    pub read_only: bool,
+    /// The loop sends it again after an unknown outcome, whether the service recognises that or not.
+    pub resent: bool,
 }
 
 fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
@@ -235,25 +243,13 @@ pub fn outcome_of(error: &str) -> Outcome {
     }
     let lower = error.to_ascii_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    if says(&["503", "429", "unavailable", "rate limit", "rate_limit", "too many requests", "connection refused"]) {
-        Outcome::NotExecuted
-    } else if ["400", "401", "403", "404", "409", "412", "422"].iter().any(|code| lower.starts_with(code)) {
+    if ["400", "401", "403", "404", "409", "412", "422"].iter().any(|code| lower.starts_with(code)) {
         Outcome::Rejected
+    } else if says(&["503", "429", "unavailable", "rate limit", "rate_limit", "too many requests", "connection refused"]) {
+        Outcome::NotExecuted
     } else {
         Outcome::Unknown
     }
-}
-
-/// Numbers such as `RF-00001` in a text.
-pub fn refund_numbers(text: &str) -> Vec<String> {
-    let mut numbers = Vec::new();
-    for (at, _) in text.match_indices("RF-") {
-        let digits: String = text[at + 3..].chars().take_while(char::is_ascii_alphanumeric).collect();
-        if !digits.is_empty() {
-            numbers.push(format!("RF-{digits}"));
-        }
-    }
-    numbers
 }
 
 impl Call {
@@ -287,6 +283,11 @@ impl Call {
         self.result.as_ref().is_some_and(|result| result.ok == Some(true) || (result.ok.is_none() && !result.refused))
     }
 
+    /// True: it handed the ticket over to a colleague.
+    pub fn is_hand_over(&self) -> bool {
+        self.tool.contains("escalate") && self.happened()
+    }
+
     /// True: it was sent, and the trace does not say whether it was executed.
     pub fn is_in_doubt(&self) -> bool {
         match &self.result {
@@ -317,6 +318,15 @@ impl Story {
         self.start.as_ref().and_then(|(_, start)| start.get("mechanisms")?.get(id)) != Some(&Value::Bool(false))
     }
 
+    /// Model calls for a step that had been answered before.
+    pub fn answered_again(&self) -> Vec<usize> {
+        let is_again = |place: &usize| {
+            let step = self.model_calls[*place].step;
+            step.is_some() && self.model_calls[..*place].iter().any(|earlier| earlier.step == step)
+        };
+        (0..self.model_calls.len()).filter(is_again).map(|place| self.model_calls[place].index).collect()
+    }
+
     /// The newest stop: its record, what stands in it, and its status.
     pub fn stop(&self) -> Option<(usize, &Value, &str)> {
         let (index, stop) = self.stops.last()?;
@@ -335,8 +345,9 @@ impl Story {
             let tools = services::tools();
             let spec = tools.iter().find(|spec| spec.name == tool)?;
             let keys_count = self.has_mechanism("idempotency");
+            let resent = spec.read_only || spec.idempotent;
             let repeatable = spec.read_only || (spec.idempotent && keys_count);
-            Some(Flags { irreversible: spec.irreversible, repeatable })
+            Some(Flags { irreversible: spec.irreversible, repeatable, read_only: spec.read_only, resent })
         })
     }
 
@@ -346,8 +357,9 @@ impl Story {
             (names("irreversible"), names("not_idempotent"), names("read_only"))
         {
             let is_in = |list: &[Value]| list.iter().any(|name| name.as_str() == Some(tool));
-            let repeatable = is_in(read_only) || (!is_in(not_idempotent) && self.has_mechanism("idempotency"));
-            return Some(Flags { irreversible: is_in(irreversible), repeatable });
+            let (read_only, resent) = (is_in(read_only), !is_in(not_idempotent));
+            let repeatable = read_only || (resent && self.has_mechanism("idempotency"));
+            return Some(Flags { irreversible: is_in(irreversible), repeatable, read_only, resent: read_only || resent });
         }
         let tools = self.start.as_ref()?.1.get("tools")?;
         let flags = match tools {
@@ -360,10 +372,9 @@ impl Story {
         let flag =
             |own: &str, hint: &str, default: bool| flags.get(own).or(hints.get(hint)).and_then(Value::as_bool).unwrap_or(default);
         let read_only = flag("read_only", "readOnlyHint", false);
-        Some(Flags {
-            irreversible: flag("irreversible", "destructiveHint", !read_only),
-            repeatable: read_only || flag("idempotent", "idempotentHint", false),
-        })
+        let repeatable = read_only || flag("idempotent", "idempotentHint", false);
+        let irreversible = flag("irreversible", "destructiveHint", !read_only);
+        Some(Flags { irreversible, repeatable, read_only, resent: repeatable })
     }
 
     /// What all model calls cost together: the exact sum, with what is in doubt, and the records whose cost is not known.

@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::super::imported::{Form, Trace};
-use super::{
-    Call, CallResult, Decision, Did, Event, ModelCall, Request, Story, is_refund, outcome_of, refund_numbers, text, usd,
-};
+use super::{Call, CallResult, Decision, Did, Event, ModelCall, Request, Story, is_refund, outcome_of, text, usd};
 use crate::agent::canonical::canonical;
 use crate::agent::protocol::Outcome;
 use crate::agent::tools::ToolSpec;
 use crate::json::{count, decimal};
 use crate::lab::services;
+use crate::lab::told::numbers;
 
 /// The runs of a trace, in the order in which they begin.
 pub fn stories(trace: &Trace) -> Vec<Story> {
@@ -126,6 +125,11 @@ impl<'a> Reader<'a> {
             }
             self.story.last_step = self.story.last_step.max(step);
         }
+        // Out of storage, or out of resumes, a run ends wherever it is.
+        let ends_anywhere = ["max_resumes", "storage_failed"];
+        if kind == "stop" && text(value, "status").is_some_and(|status| ends_anywhere.contains(&status)) {
+            self.replan_due = None;
+        }
         if let Some(result) = self.replan_due.filter(|_| is_work || kind == "checkpoint" || kind == "stop") {
             self.replan_due = None;
             self.gap(index, format!("no `replan` follows the failure in record {result}"));
@@ -168,6 +172,8 @@ impl<'a> Reader<'a> {
             }
             "crash" => {
                 self.dead = Some(index);
+                // The snapshot may have been saved, and its record lost. A last agent that only ends the run writes no `resume`.
+                self.resumed_since_checkpoint = true;
                 self.story.crashes.push((index, text(value, "at").unwrap_or_default().to_string()));
             }
             _ => {}
@@ -251,7 +257,9 @@ impl<'a> Reader<'a> {
     fn take_question(&mut self, index: usize, step: Option<u32>, value: &Value) {
         self.story.has.questions = true;
         let tool = text(value, "tool").unwrap_or_default().to_string();
-        let again = text(value, "approval_key").is_some_and(|key| key.contains(":in-doubt:"));
+        let key = text(value, "approval_key").unwrap_or_default();
+        let again = key.contains(":in-doubt:");
+        self.story.questions.push((index, key.to_string()));
         let place = self.call_for(&tool, value, step);
         self.story.calls[place].events.push(Event { index, what: Did::Asked { again } });
         self.story.open_question = Some((index, tool));
@@ -369,7 +377,9 @@ impl<'a> Reader<'a> {
             refund_id: text(&result, "refund_id").map(str::to_string),
         };
         let shown = result.to_string();
-        self.story.refunds_seen.extend(refund_numbers(&shown));
+        for number in numbers(&shown) {
+            self.story.refunds_seen.entry(number.to_string()).or_insert(index);
+        }
         self.story.others_refunded |= shows_a_refund(&result);
         let call = &self.story.calls[place];
         let sent = call.events.iter().any(|event| matches!(event.what, Did::Sent { .. } | Did::LookedUp));
@@ -564,7 +574,7 @@ fn shows_a_refund(value: &Value) -> bool {
             amount.is_some_and(|cents| cents > 0) || shows_a_refund(field)
         }),
         Value::Array(items) => items.iter().any(shows_a_refund),
-        Value::String(text) => text.contains("refunds: ") || !refund_numbers(text).is_empty(),
+        Value::String(text) => text.contains("refunds: ") || numbers(text).next().is_some(),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
