@@ -170,7 +170,7 @@ fn refund(world: &World, args: &Value, key: &Arc<str>, expected_version: Option<
         return Err(format!("422 charge {charge_id} was in {}, not {currency}", charge["currency"].as_str().unwrap_or_default()));
     }
     let cents = cents_of(args)?;
-    if cents_of(&charge).is_ok_and(|charged| cents > charged) {
+    if cents_of(charge).is_ok_and(|charged| cents > charged) {
         let (charged, wanted) = (compact(&charge["amount"]), cents_text(cents));
         return Err(format!("422 charge {charge_id} was {charged}, and {wanted} is more"));
     }

@@ -20,3 +20,4 @@ mod reports;
 mod run_file;
 mod scenarios;
 mod support;
+mod verdicts;
