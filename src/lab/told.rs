@@ -18,7 +18,8 @@ const CLAIMS: [&str; 8] = [
 ];
 
 /// A sentence with one of these says something else.
-const DOUBTS: [&str; 9] = ["not ", "n’t ", "n't ", "no ", "whether ", "if ", "when ", "once ", "never "];
+const DOUBTS: [&str; 12] =
+    ["not ", "n’t ", "n't ", "no ", "none ", "nothing ", "never ", "nobody ", "whether ", "if ", "when ", "once "];
 
 /// Why an answer is not true; `None`: it is. `refunds`: the charge and the number of each that there is. A charge that was refunded
 /// twice is told by one of its numbers: the second refund is another matter. `handed_over`: a colleague was asked to take over, who

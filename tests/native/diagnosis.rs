@@ -135,6 +135,7 @@ fn trace_and_books_judge_an_answer_by_one_rule() {
     assert!(tell("Your refund is RF-00007.", true));
     assert!(tell("All is well.", true));
     assert!(!tell("Your refund is RF-00001.", true));
+    assert!(!tell("Nothing was refunded.", false));
     assert!(!tell("We have not refunded anything. Once it has been refunded, we write again.", false));
 }
 
