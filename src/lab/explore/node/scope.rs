@@ -82,7 +82,7 @@ pub(super) fn reads_of(id: &str) -> Option<Reads> {
     }
 }
 
-/// See [`Node::margin`].
+/// See [`Node::margin`](super::Node::margin).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Margin {
     /// What the next model call can cost, in 10⁻¹² USD.
