@@ -110,6 +110,8 @@ class Desk {
         mine.part = part;
         if (this.#dialog.open) this.#draw();
       });
+      // What has been read shows itself; a window that came up later would lie over it.
+      clearTimeout(patience);
       if (this.#reading !== mine) return false;
       this.#reading = null;
       return await this.#arrive(read, reading);
