@@ -406,27 +406,6 @@ export interface LabError extends Error {
 /** What a file is meant to be. What is nothing else is read as a trace. */
 export type FileKind = 'trace' | 'checkpoint' | 'run' | 'replay' | 'scenario' | 'otlp';
 
-/** A trace from a file. */
-export interface TraceSummary {
-  /** Lines that are not empty. */
-  records: number;
-  /** How many of them have something missing, unknown or wrong. */
-  foreign: number;
-  runs: { run_id: string; records: number }[];
-  /** Lines that cannot be read: their place among the records, and the number of the line in the file. */
-  problems: { index: number; line: number; message: string }[];
-}
-
-/** A line of a trace from a file. */
-export interface TraceRow {
-  record: RecordView;
-  /** Its number in the file, from 1. */
-  line_number: number;
-  form: 'known' | 'foreign' | 'broken';
-  /** Fields by their path, such as `tool_calls[0].id`. */
-  remarks: { unknown_type: boolean; missing: string[]; unknown: string[]; wrong: string[] };
-}
-
 /** The next lines of a trace that is being read. */
 export interface TracePart {
   /** How much of the file has been read, from 0 to 1. */
