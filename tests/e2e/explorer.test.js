@@ -1,15 +1,14 @@
 // The fault explorer in the page: matrix, search, the runs that they open, and replay files.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { dist } from '../../scripts/lib/paths.mjs';
+import { violations } from './axe.js';
 import { drive } from './lab.js';
 import { openPage } from './support.js';
 
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const tests = new URL('../', import.meta.url);
 const golden = (name) => readFile(new URL(`golden/${name}`, tests), 'utf8');
 
@@ -331,20 +330,8 @@ for (const colorScheme of ['light', 'dark']) {
         colorScheme,
         viewport: { width, height: 900 },
       });
-      await page.evaluate(axe);
       const look = async (state) => {
-        const found = await page.evaluate(async () => {
-          const { violations } = await globalThis.axe.run('dialog', {
-            resultTypes: ['violations'],
-          });
-          return violations.map(
-            ({ id, nodes }) =>
-              `${id}: ${nodes
-                .slice(0, 5)
-                .map(({ target }) => target)
-                .join(', ')}`,
-          );
-        });
+        const found = await violations(page, 'dialog');
         assert.deepEqual(found, [], state);
         const over = await page.evaluate(() =>
           [...document.querySelectorAll('dialog :is(button, select, p, svg)')]

@@ -1,12 +1,9 @@
 // Widths, themes and assistive technology, in the states a run goes through.
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { test } from 'node:test';
+import { violations } from './axe.js';
 import { drive, openLab } from './lab.js';
 import { waitUntilReady } from './support.js';
-
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** Walks through the states of a run and calls `look` in each. */
 async function walk({ page, lab }, look) {
@@ -62,16 +59,8 @@ for (const colorScheme of ['light', 'dark']) {
         viewport: { width, height: 900 },
         contextOptions: { reducedMotion: 'reduce' },
       });
-      await opened.page.evaluate(axe);
       await walk(opened, async (state) => {
-        const found = await opened.page.evaluate(async () => {
-          const { violations } = await globalThis.axe.run(document, {
-            resultTypes: ['violations'],
-          });
-          return violations.map(
-            ({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target).join(', ')}`,
-          );
-        });
+        const found = await violations(opened.page);
         assert.deepEqual(found, [], state);
       });
     });

@@ -1,11 +1,10 @@
 // What is said of a run: mechanisms and their invariants, checks and a diagnosis, and every shipped scenario as it expects.
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { test } from 'node:test';
+import { violations } from './axe.js';
 import { openLab } from './lab.js';
 
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const folder = new URL('../../src/lab/scenarios/', import.meta.url);
 
 /** Drives a run to its end as the scenario's person says, and resumes whatever dies. */
@@ -175,16 +174,8 @@ for (const colorScheme of ['light', 'dark']) {
         viewport: { width, height: 900 },
       });
       const { page } = opened;
-      await page.evaluate(axe);
       const look = async (state) => {
-        const found = await page.evaluate(async () => {
-          const { violations } = await globalThis.axe.run('dialog', {
-            resultTypes: ['violations'],
-          });
-          return violations.map(
-            ({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target).join(', ')}`,
-          );
-        });
+        const found = await violations(page, 'dialog');
         assert.deepEqual(found, [], state);
         const over = await page.evaluate(() =>
           [...document.querySelectorAll('dialog :is(button, select, p, table, svg)')]

@@ -2,13 +2,12 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { createRequire } from 'node:module';
 import { after, test } from 'node:test';
 import { initSync, otlp_problems } from '../../www/study/crashlab.js';
+import { violations } from './axe.js';
 import { filesOf } from './files.js';
 import { openLab } from './lab.js';
 
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 initSync({ module: await readFile(new URL('../../www/study/crashlab_bg.wasm', import.meta.url)) });
 
 const ALLOWED = {
@@ -212,16 +211,8 @@ for (const colorScheme of ['light', 'dark']) {
   for (const width of [390, 1440]) {
     test(`files and MCP can be read by everybody, ${colorScheme}, ${width} px`, async () => {
       const { page, files } = await finished({ colorScheme, viewport: { width, height: 900 } });
-      await page.evaluate(axe);
       const look = async (what) => {
-        const found = await page.evaluate(async () => {
-          const { violations } = await globalThis.axe.run(document, {
-            resultTypes: ['violations'],
-          });
-          return violations.map(
-            ({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target).join(', ')}`,
-          );
-        });
+        const found = await violations(page);
         assert.deepEqual(found, [], what);
         const over = await page.evaluate(() =>
           [...document.querySelectorAll('dialog :is(button, input, select, p, h4, li, progress)')]

@@ -1,12 +1,9 @@
 // The views beside the plain run, in both themes and at every width: lessons, a filtered list, two runs compared, a trace from a file, the
 // editor, a frame. Nothing sticks out, and axe finds nothing.
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { test } from 'node:test';
+import { violations } from './axe.js';
 import { openLab } from './lab.js';
-
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 const tab = async (page, name) => {
   const button = page.getByRole('navigation', { name: 'Columns' }).getByRole('button', { name });
@@ -116,16 +113,8 @@ for (const { name, path, walk } of WALKS) {
           viewport: { width, height: 900 },
           contextOptions: { reducedMotion: 'reduce' },
         });
-        await opened.page.evaluate(axe);
         await walk(opened, async (state) => {
-          const found = await opened.page.evaluate(async () => {
-            const { violations } = await globalThis.axe.run(document, {
-              resultTypes: ['violations'],
-            });
-            return violations.map(
-              ({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target).join(', ')}`,
-            );
-          });
+          const found = await violations(opened.page);
           assert.deepEqual(found, [], state);
         });
       });
