@@ -91,6 +91,12 @@ pub struct Remarks {
     pub wrong: Vec<String>,
 }
 
+impl Remarks {
+    fn is_empty(&self) -> bool {
+        *self == Remarks::default()
+    }
+}
+
 /// A type, its fields with their stand-ins, and the fields that it may have.
 type Type = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
@@ -486,7 +492,8 @@ pub struct TraceRow {
     pub line_number: usize,
     /// `known`, `foreign` or `broken`.
     pub form: &'static str,
-    /// What is unusual about it.
+    /// What is unusual about it. Left out if nothing is.
+    #[serde(skip_serializing_if = "Remarks::is_empty")]
     pub remarks: Remarks,
 }
 

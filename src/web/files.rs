@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 
-use js_sys::Reflect;
+use js_sys::{Array, Reflect};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use wasm_bindgen::prelude::*;
@@ -49,11 +49,17 @@ pub fn trace_open(bytes: &[u8]) {
     OPENED.set(Opened::Reading(TraceReader::new(bytes.into())));
 }
 
-/// Reads up to this many lines further: the JSON text of a `TracePart`.
-#[wasm_bindgen]
-pub fn trace_read(lines: usize) -> Result<String, JsValue> {
-    let Opened::Reading(mut reader) = OPENED.replace(Opened::Nothing) else {
-        return Err(lab_error("not_found", "no trace is being read"));
+/// Reads up to this many lines further: the JSON text of a `TracePart`, which has no rows after the end, and the lines of its rows.
+/// They stand beside the JSON and not in it, as to escape them and to read them again would take as long as all the rest.
+#[wasm_bindgen(unchecked_return_type = "[part: string, lines: string]")]
+pub fn trace_read(lines: usize) -> Result<JsValue, JsValue> {
+    let mut reader = match OPENED.replace(Opened::Nothing) {
+        Opened::Reading(reader) => reader,
+        Opened::Read(trace) => {
+            OPENED.set(Opened::Read(trace));
+            return trace_part(1.0, vec![]);
+        }
+        Opened::Nothing => return Err(lab_error("not_found", "no trace is being read")),
     };
     let (goes_on, rows) = reader.read_rows(lines).map_err(|error| not_a_trace(&error))?;
     let part = if goes_on { reader.progress().min(0.999) } else { 1.0 };
@@ -61,7 +67,13 @@ pub fn trace_read(lines: usize) -> Result<String, JsValue> {
         true => Opened::Reading(reader),
         false => Opened::Read(reader.finish().map_err(|error| not_a_trace(&error))?),
     });
-    json_text(&TracePart { part, rows })
+    trace_part(part, rows)
+}
+
+fn trace_part(part: f64, mut rows: Vec<TraceRow>) -> Result<JsValue, JsValue> {
+    let lines: Vec<_> = rows.iter_mut().map(|row| std::mem::take(&mut row.record.line)).collect();
+    let json = json_text(&TracePart { part, rows })?;
+    Ok(Array::of2(&json.into(), &lines.join("\n").into()).into())
 }
 
 /// What the trace is: the JSON text of a `TraceSummary`.
@@ -102,7 +114,7 @@ pub fn run_file(
     let bad = |message: &str| lab_error("bad_argument", message);
     let field = |name: &str| Reflect::get(&options, &name.into()).unwrap_or(JsValue::UNDEFINED);
     let mut mechanisms = Mechanisms::ALL_ON;
-    for id in js_sys::Array::from(&field("off")).iter().filter_map(|id| id.as_string()) {
+    for id in Array::from(&field("off")).iter().filter_map(|id| id.as_string()) {
         let mechanism = Mechanism::of_id(&id).ok_or_else(|| bad(&format!("there is no mechanism `{id}`")))?;
         mechanisms = mechanisms.with(mechanism, false);
     }

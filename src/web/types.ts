@@ -410,6 +410,7 @@ export type FileKind = 'trace' | 'checkpoint' | 'run' | 'replay' | 'scenario' | 
 export interface TracePart {
   /** How much of the file has been read, from 0 to 1. */
   part: number;
+  /** Without their lines, which come beside it. */
   rows: TraceRow[];
 }
 
@@ -744,7 +745,8 @@ export interface TraceRow {
   line_number: number;
   /** `known`: a record of this program. `foreign`: see `remarks`. `broken`: cannot be read; `record.text` says why. */
   form: 'known' | 'foreign' | 'broken';
-  remarks: Remarks;
+  /** Absent: nothing is unusual about it. */
+  remarks?: Remarks;
 }
 
 /** What is unusual about a record. Fields are named as paths, such as `tool_calls[0].id`. */

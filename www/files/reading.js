@@ -39,6 +39,9 @@ export class Reading {
   #background = new Background();
   #cancelled = false;
   #file;
+  /** The lines that come next: asked for before they are needed, so that the worker reads while the page takes in and draws.
+   * @type {Promise<[part: string, lines: string]> | null} */
+  #next = null;
 
   /** @param {File} file */
   constructor(file) {
@@ -147,14 +150,26 @@ export class Reading {
   /** @param {Foreign} trace @param {number} lines */
   async #more(trace, lines) {
     const { records, unusual } = trace;
+    const [json, text] = await this.#lines(lines);
     /** @type {import('../study/crashlab.js').TracePart} */
-    const { part, rows } = JSON.parse(await this.#call('trace_read', lines));
-    for (const row of rows) {
+    const { part, rows } = JSON.parse(json);
+    const texts = text.split('\n');
+    for (const [place, row] of rows.entries()) {
+      row.record.line = texts[place];
       if (row.form !== 'known') unusual.set(row.record.index, row);
       records.push(row.record);
     }
     if (part === 1) trace.summary = JSON.parse(await this.#call('trace_summary'));
     trace.part = part;
+  }
+
+  /** @param {number} lines */
+  #lines(lines) {
+    const now = this.#next ?? this.#call('trace_read', lines);
+    this.#next = now.then(() => this.#call('trace_read', LINES));
+    // If it fails, it fails for whoever awaits it.
+    this.#next.catch(() => {});
+    return now;
   }
 
   /** @param {string} name @param {unknown[]} args */

@@ -104,7 +104,7 @@ function side({ side, ledger, onSide }, detail) {
     </button>`;
   const { changes } = detail;
   return html`<div class="side">
-    <div class="choice" role="group" aria-label="The agent's state">
+    <div class="choice" role="group" aria-label="The agent’s state">
       ${tab('changes', changes.length === 0 ? 'No change' : plural(changes.length, 'change'))}
       ${tab('state', 'State after')}
     </div>
@@ -114,11 +114,11 @@ function side({ side, ledger, onSide }, detail) {
             class="state-after"
             tabindex="0"
             role="group"
-            aria-label="The agent's state after the record, as JSON"
+            aria-label="The agent’s state after the record, as JSON"
             ${treeOf(detail.state_json, 'State')}
           ></div>`
         : html`<div class="effects" tabindex="0" role="group" aria-label="What the record changed">
-            ${changes.length === 0 ? html`<p class="none">It changed nothing in the agent's state.</p>` : nothing}
+            ${changes.length === 0 ? html`<p class="none">It changed nothing in the agent’s state.</p>` : nothing}
             <ul>
               ${changes.slice(0, MANY).map(change)}
               ${changes.length > MANY ? html`<li>and ${plural(changes.length - MANY, 'change')} more</li>` : nothing}
@@ -138,13 +138,17 @@ function remarks(row) {
           ? html`<p class="none">A record as this program writes it.</p>`
           : html`<p>Line ${count(row.line_number)} of the file.</p>
               ${row.form === 'broken' ? html`<p>It cannot be read: ${row.record.text}</p>` : nothing}
-              ${row.remarks.unknown_type ? html`<p>This program has no records of this type.</p>` : nothing}
-              ${fields('Missing', row.remarks.missing)}
-              ${fields('Not known here', row.remarks.unknown)}
-              ${fields('Of another kind', row.remarks.wrong)}`
+              ${row.remarks ? remarked(row.remarks) : nothing}`
       }
     </div>
   </div>`;
+}
+
+/** @param {import('../study/crashlab.js').Remarks} remarks */
+function remarked({ unknown_type, missing, unknown, wrong }) {
+  return html`${unknown_type ? html`<p>This program has no records of this type.</p>` : nothing}
+  ${fields('Missing', missing)} ${fields('Not known here', unknown)}
+  ${fields('Of another kind', wrong)}`;
 }
 
 /** @param {string} word @param {string[]} paths */
