@@ -16,7 +16,7 @@ use crate::agent::decimal::Decimal;
 use crate::agent::text::{list, preview};
 use crate::agent::tools::describe;
 
-pub use parser::parse;
+pub use parser::{parse, parse_handwritten};
 pub(crate) use writer::write_string;
 pub use writer::{compact, pretty};
 

@@ -11,9 +11,18 @@ use super::ReadError;
 /// Deeper than this nothing is read, so that no text can exhaust the stack.
 const DEPTH: u32 = 128;
 
-/// Parses JSON text.
+/// Parses JSON text. Of a key that an object has twice, the last one counts, as in every log and every browser.
 pub fn parse(text: &str) -> Result<Value, ReadError> {
-    let mut parser = Parser { text, at: 0, depth: 0 };
+    parsed(text, false)
+}
+
+/// Parses what a person writes by hand: a key that an object has twice is a mistake, as one of the two would be lost.
+pub fn parse_handwritten(text: &str) -> Result<Value, ReadError> {
+    parsed(text, true)
+}
+
+fn parsed(text: &str, keys_once: bool) -> Result<Value, ReadError> {
+    let mut parser = Parser { text, at: 0, depth: 0, keys_once };
     let parsed = parser.value().and_then(|value| match parser.peek() {
         None => Ok(value),
         Some(_) => Err(parser.mistake("the end of the text")),
@@ -32,6 +41,7 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     depth: u32,
+    keys_once: bool,
 }
 
 type Parsed<T> = Result<T, Box<Mistake>>;
@@ -104,8 +114,14 @@ impl Parser<'_> {
             if self.peek() != Some(b'"') {
                 return Err(self.mistake("a key in double quotes"));
             }
+            let start = self.at;
             let key = self.string()?;
-            let read = self.field();
+            let read = if self.keys_once && fields.contains_key(&key) {
+                self.at = start;
+                Err(self.mistake("a key that this object does not have yet"))
+            } else {
+                self.field()
+            };
             let value = read.map_err(|mistake| within(mistake, &format!(".{key}")))?;
             fields.insert(key, value);
             match self.peek() {
@@ -163,7 +179,7 @@ impl Parser<'_> {
                 }
                 Some(b'\\') => out.push(self.escape()?),
                 Some(_) => return Err(self.mistake("a control character to be written as an escape")),
-                None => return Err(self.mistake("the string's closing quote")),
+                None => return Err(self.mistake("the string’s closing quote")),
             }
         }
     }
@@ -318,6 +334,17 @@ mod tests {
         assert_eq!(message("{a: 1}"), "$: not valid JSON at line 1, column 2: expected a key in double quotes, found `a`");
         assert_eq!(message("é x"), "$: not valid JSON at line 1, column 1: expected a value, found `\\u{e9}`");
         assert_eq!(message("1 x"), "$: not valid JSON at line 1, column 3: expected the end of the text, found `x`");
+    }
+
+    #[test]
+    fn of_two_equal_keys_the_last_counts_except_in_what_is_written_by_hand() {
+        let text = "{\"a\": {\"b\": 1,\n \"c\": 2, \"b\": 3}}";
+        assert_eq!(parse(text).unwrap()["a"]["b"].as_u64(), Some(3));
+        assert_eq!(
+            parse_handwritten(text).unwrap_err().to_string(),
+            "$.a.b: not valid JSON at line 2, column 10: expected a key that this object does not have yet, found `\\\"`"
+        );
+        assert!(parse_handwritten(r#"{"a": {"b": 1}, "b": {"b": 1}}"#).is_ok());
     }
 
     #[test]

@@ -29,7 +29,7 @@ use crate::agent::retry::RetryPolicy;
 use crate::agent::state::{ApprovalStatus, Status};
 use crate::agent::text::list;
 use crate::agent::tools::{ToolSpec, one_of};
-use crate::json::{Fields, ReadError, compact, parse, read, wrong};
+use crate::json::{Fields, ReadError, compact, parse_handwritten, read, wrong};
 
 /// A scenario that has been read and checked.
 #[derive(Clone, Debug)]
@@ -222,7 +222,7 @@ const KEYS: [&str; 21] = [
 impl Scenario {
     /// Reads and checks a document. The error names the JSON path, what stands there, and what was expected.
     pub fn from_json(text: &str) -> Result<Scenario, ReadError> {
-        let value = parse(text)?;
+        let value = parse_handwritten(text)?;
         read(&value, "$", |from| Scenario::read(from, text.into(), hash64(compact(&value).as_bytes())))
     }
 
