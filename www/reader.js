@@ -21,6 +21,8 @@ const NOTHING = {
   complaint: null,
 };
 
+const NAMELESS = 'A decision needs the name of who takes it.';
+
 export class Reader {
   /** @type {import('./pkg/crashlab.js').ScenarioInfo | null} What the chosen scenario is about. */
   about = null;
@@ -291,8 +293,10 @@ export class Reader {
   decide(approval_key, decision) {
     const form = this.formFor(approval_key);
     const name = form.approver.trim();
-    if (name === '') return this.complain('A decision needs the name of who takes it.');
-    if (this.engine.taken) return this.complain('Another tab has this run: decide there.');
+    if (name === '') return this.complain(NAMELESS);
+    if (this.engine.taken)
+      return this.complain('This is no longer this tab’s run: decide in the tab that has it.');
+    this.notices = this.notices.filter(({ text }) => text !== NAMELESS);
     const person = this.engine.view?.world.person;
     const approver = person && name === person.name ? person.id : name;
     this.engine.decide(approval_key, decision, approver, form.note.trim());

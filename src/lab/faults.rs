@@ -165,7 +165,7 @@ impl Fault {
         if let FaultKind::SomebodyRefunds { charge_id, .. } = &kind
             && !world.has_charge(charge_id)
         {
-            from.note_wrong("charge_id", "a charge of the world's invoices");
+            from.note_wrong("charge_id", "a charge of the world’s invoices");
         }
         let brings_somebody = matches!(kind, FaultKind::SomebodyRefunds { .. });
         if matches!(on, FaultTarget::Downtime | FaultTarget::Question) && !brings_somebody {

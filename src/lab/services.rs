@@ -36,9 +36,9 @@ pub fn tools() -> Vec<ToolSpec> {
     voucher.parameters = parameters(&[("customer_id", text), ("amount", amount), ("currency", text)]);
     voucher.lookup = Some("find_voucher".to_string());
     vec![
-        reader("search_kb", "Searches the help desk's articles.", &[("query", text)]),
+        reader("search_kb", "Searches the help desk’s articles.", &[("query", text)]),
         reader("read_article", "Shows one article.", &[("article_id", text)]),
-        reader("get_account", "Shows a customer's account.", &[("customer_id", text)]),
+        reader("get_account", "Shows a customer’s account.", &[("customer_id", text)]),
         reader("get_invoice", "Shows an invoice with its charges.", &[("invoice_id", text)]),
         refund,
         voucher,

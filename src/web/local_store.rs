@@ -158,8 +158,8 @@ fn run_token(owner: &str) -> &str {
 fn failed(error: JsValue) -> StoreError {
     let name = js_sys::Reflect::get(&error, &"name".into()).ok().and_then(|name| name.as_string()).unwrap_or_default();
     StoreError::Failed(match name.as_str() {
-        "QuotaExceededError" => "This page's storage is full.".to_string(),
-        other => format!("This page's storage refused a write ({other})."),
+        "QuotaExceededError" => "This page’s storage is full.".to_string(),
+        other => format!("This page’s storage refused a write ({other})."),
     })
 }
 

@@ -133,6 +133,6 @@ pub fn storage_warning() -> Option<String> {
             let _ = storage.remove_item(&probe);
             None
         }
-        Err(_) => Some("This page's storage is full: a run that is started now is gone with the page.".to_string()),
+        Err(_) => Some("This page’s storage is full: a run that is started now is gone with the page.".to_string()),
     }
 }

@@ -141,7 +141,7 @@ test('a second tab takes the run over, and the first may write nothing more', as
   assert.deepEqual(await other.books(), ONE_REFUND);
 
   await lab.stands('taken over');
-  await page.getByText('Taken over by another tab').waitFor();
+  await page.getByText('No longer this tab’s run').waitFor();
   assert.equal(await lab.button('Step').isDisabled(), true);
 });
 

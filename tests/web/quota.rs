@@ -19,7 +19,7 @@ fn a_run_is_not_begun_where_it_cannot_be_kept() {
     fill();
     let before = stored("");
     let (code, message) = thrown(Lab::start(local().options()));
-    assert_eq!((code.as_str(), message.as_str()), ("storage", "This page's storage is full."));
+    assert_eq!((code.as_str(), message.as_str()), ("storage", "This page’s storage is full."));
     assert!(stored("") == before, "something was left behind");
     // With room for the owner's entry alone it is the same.
     for room in [40, 60, 500, 5_000] {
@@ -54,7 +54,7 @@ async fn a_run_stops_before_an_effect_that_it_cannot_record_and_goes_on_when_the
         assert_eq!(seen["phase"], "stopped");
         assert_eq!(seen["sentence"], "T-1001 was stopped by storage_failed. A person takes over.");
         let warning = seen["storage"]["warning"].as_str().unwrap();
-        assert_eq!(warning, "This page's storage is full. What happens now is gone with the page.");
+        assert_eq!(warning, "This page’s storage is full. What happens now is gone with the page.");
         // At most the one effect whose intent was there has happened.
         let done = world_count(&mut lab, "requests") - requests + model_calls(&mut lab) - calls;
         assert!(done <= 1, "after {ticks} ticks {done} effects happened without a record");
@@ -129,7 +129,7 @@ fn the_warning_says_that_storage_is_full_and_leaves_no_trace() {
     let full = stored("");
     assert_eq!(
         storage_warning().as_deref(),
-        Some("This page's storage is full: a run that is started now is gone with the page.")
+        Some("This page’s storage is full: a run that is started now is gone with the page.")
     );
     assert!(stored("") == full);
     make_room();

@@ -30,7 +30,7 @@ export function status(props) {
 function present({ view, running, prepared, taken, armed, onDisarm }) {
   const [word, tone] = stateOf(view, running, prepared, taken);
   const sentence = taken
-    ? 'Another tab has taken this run over. This agent may write nothing more.'
+    ? 'Another tab has taken this run over, or its data was deleted. This agent may write nothing more.'
     : prepared
       ? 'Nothing has happened yet.'
       : (view?.sentence ?? '');

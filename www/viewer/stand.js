@@ -105,8 +105,11 @@ function over({ view, onResume, onAgain, onReport }) {
 /** @param {Stand} props */
 function takenOver({ onAgain }) {
   return html`<div class="card gone">
-    <h3>${glyph('crash')}Taken over by another tab</h3>
-    <p>The run has one writer, and that is the other tab now. This agent may write nothing more.</p>
+    <h3>${glyph('crash')}No longer this tab’s run</h3>
+    <p>
+      A run has one writer. Another tab has taken it over, or its data was deleted from the browser;
+      either way this agent may write nothing more.
+    </p>
     <div class="actions">
       <button class="button" @click=${onAgain}>Set up a new run here</button>
     </div>
