@@ -1,6 +1,7 @@
 /** The scenario editor: a copy of a shipped scenario, or one of the reader's own, as JSON text. It is loaded when it is opened. */
 import { html, nothing, render } from 'lit/html.js';
 import { glyph } from '../ui/glyph.js';
+import { closeButton, fileButton, newWindow } from '../ui/window.js';
 import { titleOf, yours } from '../yours.js';
 import { field, jump } from './field.js';
 import { download, readText } from './files.js';
@@ -8,7 +9,6 @@ import { mistakeOf } from './mistake.js';
 import { withFields } from './place.js';
 import * as shelf from './shelf.js';
 import '../ui/shared.js';
-import 'sheet:../ui/window.css';
 import 'sheet:./editor.css';
 
 const CHECK_AFTER_MS = 200;
@@ -21,17 +21,8 @@ const NOT_KEPT =
  */
 export function open(reader) {
   if (document.querySelector('dialog[open]')) return;
-  const dialog = document.createElement('dialog');
-  dialog.className = 'window editor';
-  dialog.setAttribute('aria-labelledby', 'editor-title');
-  document.body.append(dialog);
+  const dialog = newWindow('editor', (file) => editor.take(file));
   const editor = new Editor(reader, dialog);
-  dialog.addEventListener('close', () => dialog.remove());
-  dialog.addEventListener('dragover', (event) => event.preventDefault());
-  dialog.addEventListener('drop', (event) => {
-    event.preventDefault();
-    void editor.take(event.dataTransfer?.files[0]);
-  });
   dialog.addEventListener('keydown', (event) => {
     if (!(event.ctrlKey || event.metaKey)) return;
     const action = { s: () => editor.save(), Enter: () => editor.run() }[event.key];
@@ -237,10 +228,9 @@ class Editor {
 
   /**
    * Takes a scenario from a file. One that can be read is saved at once; any other is kept as it is, to be mended.
-   * @param {File | undefined} file
+   * @param {File} file
    */
   async take(file) {
-    if (!file) return;
     /** @type {string} */
     let text;
     try {
@@ -306,28 +296,12 @@ class Editor {
         </select>
       </label>
       <div class="actions">
-        <label class="button small quiet file">
-          Import…<input
-            type="file"
-            accept=".json,application/json"
-            @change=${(/** @type {Event} */ event) => {
-              const input = /** @type {HTMLInputElement} */ (event.currentTarget);
-              void this.take(input.files?.[0]);
-              input.value = '';
-            }}
-          />
-        </label>
+        ${fileButton('Import…', '.json,application/json', (file) => this.take(file))}
         <button class="button small quiet" @click=${() => this.export()}>
           ${glyph('export')}Export
         </button>
       </div>
-      <button
-        class="button small quiet icon close"
-        aria-label="Close"
-        @click=${() => this.#dialog.close()}
-      >
-        ${glyph('close')}
-      </button>
+      ${closeButton(() => this.#dialog.close())}
     </header>`;
   }
 

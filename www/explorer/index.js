@@ -5,6 +5,7 @@
 import { html, nothing, render } from 'lit/html.js';
 import { download, readText } from '../editor/files.js';
 import { glyph } from '../ui/glyph.js';
+import { closeButton, fileButton, newWindow } from '../ui/window.js';
 import { bounds } from './choices.js';
 import { broke, focusCell, legend, matrix, rove } from './matrix.js';
 import { Progress } from './progress.js';
@@ -13,7 +14,6 @@ import { run } from './run.js';
 import { Searcher } from './searcher.js';
 import { verdicts } from './verdicts.js';
 import '../ui/shared.js';
-import 'sheet:../ui/window.css';
 import 'sheet:../viewer/compare.css';
 import 'sheet:./explorer.css';
 import 'sheet:./matrix.css';
@@ -61,22 +61,11 @@ let last = null;
  */
 export function open(reader, options = {}) {
   if (document.querySelector('dialog[open]')) return;
-  const dialog = document.createElement('dialog');
-  dialog.className = 'window explorer';
-  dialog.setAttribute('aria-labelledby', 'explorer-title');
-  document.body.append(dialog);
+  const dialog = newWindow('explorer', (file) => explorer.take(file));
   const explorer = new Explorer(reader, dialog, options);
-  dialog.addEventListener('close', () => {
-    explorer.cancel();
-    dialog.remove();
-  });
+  dialog.addEventListener('close', () => explorer.cancel());
   dialog.addEventListener('keydown', (event) => {
     if (event.key === 'Escape' && explorer.back()) event.preventDefault();
-  });
-  dialog.addEventListener('dragover', (event) => event.preventDefault());
-  dialog.addEventListener('drop', (event) => {
-    event.preventDefault();
-    void explorer.take(event.dataTransfer?.files[0]);
   });
   explorer.draw();
   dialog.showModal();
@@ -364,9 +353,8 @@ class Explorer {
 
   // --- Replay files ------------------------------------------------------------------------------------------------------------
 
-  /** @param {File | undefined} file */
+  /** @param {File} file */
   async take(file) {
-    if (!file) return;
     this.cancel();
     this.#story = null;
     this.#complaint = '';
@@ -429,24 +417,8 @@ class Explorer {
           )}
         </select>
       </label>
-      <label class="button small quiet file">
-        Replay a file…<input
-          type="file"
-          accept=".json,application/json"
-          @change=${(/** @type {Event} */ event) => {
-            const input = /** @type {HTMLInputElement} */ (event.currentTarget);
-            void this.take(input.files?.[0]);
-            input.value = '';
-          }}
-        />
-      </label>
-      <button
-        class="button small quiet icon"
-        aria-label="Close"
-        @click=${() => this.#dialog.close()}
-      >
-        ${glyph('close')}
-      </button>
+      ${fileButton('Replay a file…', '.json,application/json', (file) => this.take(file))}
+      ${closeButton(() => this.#dialog.close())}
     </header>`;
   }
 

@@ -7,12 +7,12 @@ import { Background } from '../background.js';
 import { DEFAULT_URL } from '../otlp.js';
 import { plural } from '../ui/format.js';
 import { glyph } from '../ui/glyph.js';
+import { closeButton, fileButton } from '../ui/window.js';
 import { Reading } from './reading.js';
 import { download, logOf, nameOf, runFile } from './save.js';
 import { Sending } from './sending.js';
 import { byTicket, worlds } from './worlds.js';
 import '../ui/shared.js';
-import 'sheet:../ui/window.css';
 import 'sheet:./files.css';
 
 /**
@@ -250,13 +250,7 @@ class Desk {
     render(
       html`<header>
           <h2 id="files-title">Files</h2>
-          <button
-            class="button small quiet icon"
-            aria-label="Close"
-            @click=${() => this.#dialog.close()}
-          >
-            ${glyph('close')}
-          </button>
+          ${closeButton(() => this.#dialog.close())}
         </header>
         <div class="parts" tabindex="0" autofocus role="group" aria-label="Open, save and send">
           ${this.#in()} ${this.#saves()} ${this.#telemetry()}
@@ -275,18 +269,7 @@ class Desk {
         A trace, a checkpoint or a run, from this page or from another program. It is read in this
         page and sent nowhere. You can also drop it anywhere on the page.
       </p>
-      <label class="button file">
-        Open a file…<input
-          type="file"
-          accept=".jsonl,.json,.log,.txt,application/json,text/plain"
-          @change=${(/** @type {Event} */ event) => {
-            const input = /** @type {HTMLInputElement} */ (event.currentTarget);
-            const file = input.files?.[0];
-            input.value = '';
-            if (file) void this.take(file);
-          }}
-        />
-      </label>
+      ${fileButton('Open a file…', '.jsonl,.json,.log,.txt,application/json,text/plain', (file) => this.take(file), 'button')}
       ${this.#progress()}
       ${this.#complaint ? html`<p class="complaint" role="alert">${this.#complaint} Nothing was opened.</p>` : nothing}
       ${this.#checkpoint ? this.#checkpointCard(this.#checkpoint) : nothing}

@@ -4,9 +4,9 @@ import { ref } from 'lit/directives/ref.js';
 import { Background } from '../background.js';
 import { glyph } from '../ui/glyph.js';
 import { json } from '../ui/json.js';
+import { closeButton, newWindow } from '../ui/window.js';
 import { copy } from '../viewer/tree.js';
 import '../ui/shared.js';
-import 'sheet:../ui/window.css';
 import 'sheet:./mcp.css';
 
 /**
@@ -24,18 +24,13 @@ const background = new Background();
  */
 export async function open(reader, record) {
   if (document.querySelector('dialog[open]')) return;
-  const dialog = document.createElement('dialog');
-  dialog.className = 'window mcp';
-  dialog.setAttribute('aria-labelledby', 'mcp-title');
-  dialog.addEventListener('close', () => dialog.remove());
+  const dialog = newWindow('mcp');
   const caller = callerOf(reader);
   const draw = (/** @type {unknown} */ content) =>
     render(
       html`<header>
           <h2 id="mcp-title">This call as an MCP request</h2>
-          <button class="button small quiet icon" aria-label="Close" @click=${() => dialog.close()}>
-            ${glyph('close')}
-          </button>
+          ${closeButton(() => dialog.close())}
         </header>
         <div class="parts" tabindex="0" autofocus role="group" aria-label="Request and tools">
           ${content}
@@ -43,7 +38,6 @@ export async function open(reader, record) {
       dialog,
     );
   draw(html`<p role="status">Writing the request…</p>`);
-  document.body.append(dialog);
   dialog.showModal();
   try {
     const request = await background.call('mcp_request_of', record.line, caller.tracestate);

@@ -1,7 +1,6 @@
 /** A piece of the core's source over the page, with its lines numbered and the piece marked. */
 import { html, render } from 'lit/html.js';
-import { glyph } from '../ui/glyph.js';
-import 'sheet:../ui/window.css';
+import { closeButton, newWindow } from '../ui/window.js';
 import 'sheet:./code.css';
 
 /**
@@ -19,20 +18,16 @@ export async function showCode({ says, at }, reader) {
   }
   if (document.querySelector('dialog[open]')) return;
   const [first, last] = at.lines;
-  const dialog = document.createElement('dialog');
-  dialog.className = 'window source-code';
-  dialog.setAttribute('aria-labelledby', 'source-title');
+  const dialog = newWindow('source-code');
   const part = (/** @type {number} */ from, /** @type {number} */ to) =>
     lines
       .slice(from, to)
       .map((line, place) => html`<span class="line" data-line=${from + place + 1}>${line} </span>`);
   render(
     html`<header>
-        <h2 id="source-title">${says}</h2>
+        <h2 id="source-code-title">${says}</h2>
         <p><code>${at.path}</code>, lines ${first} to ${last}</p>
-        <button class="button small quiet icon" aria-label="Close" @click=${() => dialog.close()}>
-          ${glyph('close')}
-        </button>
+        ${closeButton(() => dialog.close())}
       </header>
       <pre
         tabindex="0"
@@ -41,8 +36,6 @@ export async function showCode({ says, at }, reader) {
       ><code>${part(0, first - 1)}<mark>${part(first - 1, last)}</mark>${part(last, lines.length)}</code></pre>`,
     dialog,
   );
-  dialog.addEventListener('close', () => dialog.remove());
-  document.body.append(dialog);
   dialog.showModal();
   const pre = /** @type {HTMLElement} */ (dialog.querySelector('pre'));
   const mark = /** @type {HTMLElement} */ (dialog.querySelector('mark'));

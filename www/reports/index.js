@@ -4,13 +4,12 @@
  */
 import { html, nothing, render } from 'lit/html.js';
 import { Background } from '../background.js';
-import { glyph } from '../ui/glyph.js';
+import { closeButton, fileButton, newWindow } from '../ui/window.js';
 import { checks } from './checks.js';
 import { diagnosis } from './diagnosis.js';
 import { herd, hasHerd, SPAN_MS } from './herd.js';
 import { looks, looksOf } from './looks.js';
 import '../ui/shared.js';
-import 'sheet:../ui/window.css';
 import 'sheet:./reports.css';
 
 /**
@@ -30,17 +29,8 @@ const background = new Background();
  */
 export function open(reader) {
   if (document.querySelector('dialog[open]')) return;
-  const dialog = document.createElement('dialog');
-  dialog.className = 'window report';
-  dialog.setAttribute('aria-labelledby', 'report-title');
-  document.body.append(dialog);
+  const dialog = newWindow('report', (file) => report.take(file));
   const report = new Report(reader, dialog);
-  dialog.addEventListener('close', () => dialog.remove());
-  dialog.addEventListener('dragover', (event) => event.preventDefault());
-  dialog.addEventListener('drop', (event) => {
-    event.preventDefault();
-    void report.take(event.dataTransfer?.files[0]);
-  });
   void report.read();
   dialog.showModal();
 }
@@ -97,10 +87,9 @@ class Report {
 
   /**
    * Reads a trace from a file; the page shows it as well.
-   * @param {File | undefined} file
+   * @param {File} file
    */
   async take(file) {
-    if (!file) return;
     const { take } = await import('../files/index.js');
     // What cannot be read is said in a window of its own, and this one stays as it is.
     if (await take(this.#reader, file)) await this.read();
@@ -125,24 +114,8 @@ class Report {
     render(
       html`<header>
           <h2 id="report-title">How did this run do?</h2>
-          <label class="button small quiet file">
-            Open a trace…<input
-              type="file"
-              accept=".jsonl,.json,.log,application/json,text/plain"
-              @change=${(/** @type {Event} */ event) => {
-                const input = /** @type {HTMLInputElement} */ (event.currentTarget);
-                void this.take(input.files?.[0]);
-                input.value = '';
-              }}
-            />
-          </label>
-          <button
-            class="button small quiet icon"
-            aria-label="Close"
-            @click=${() => this.#dialog.close()}
-          >
-            ${glyph('close')}
-          </button>
+          ${fileButton('Open a trace…', '.jsonl,.json,.log,application/json,text/plain', (file) => this.take(file))}
+          ${closeButton(() => this.#dialog.close())}
         </header>
         <div class="parts" tabindex="0" autofocus role="group" aria-label="Report">
           ${foreign ? html`<p class="source">The trace of the file ${foreign.name}.</p>` : nothing}

@@ -3,9 +3,9 @@ import { html, nothing } from 'lit/html.js';
 import { ref } from 'lit/directives/ref.js';
 import { count, plural } from '../ui/format.js';
 import { glyph, homeOf } from '../ui/glyph.js';
+import { closeButton } from '../ui/window.js';
 import { align, differences } from './align.js';
 import { ledgerRows } from './books.js';
-import 'sheet:../ui/window.css';
 import 'sheet:./compare.css';
 
 /**
@@ -49,9 +49,7 @@ export function compare([left, right], onClose) {
     <header>
       <h2 id="compare-title">${left.name} and ${right.name}</h2>
       <p>${headline}</p>
-      <button class="button small quiet icon" aria-label="Close" @click=${onClose}>
-        ${glyph('close')}
-      </button>
+      ${closeButton(onClose)}
     </header>
     ${traces}
   </dialog>`;
