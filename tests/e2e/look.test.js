@@ -108,3 +108,48 @@ test('a run that storage had no room for goes on once there is room', async () =
   const { refunds, questions } = await lab.books();
   assert.deepEqual({ refunds, questions }, { refunds: 1, questions: 1 });
 });
+
+for (const colorScheme of ['light', 'dark']) {
+  test(`the timeline can be read in forced colours, ${colorScheme}`, async () => {
+    const { page, lab } = await openLab({
+      path: '?speed=max#v=1&scenario=crash-resume&seed=7',
+      colorScheme,
+      contextOptions: { forcedColors: 'active' },
+    });
+    await lab.run();
+    await lab.finish();
+    await lab.records.nth(20).click();
+    await lab.stands('past');
+    const { ink, ground, blocks } = await page.locator('.timeline canvas').evaluate((canvas) => {
+      const { width, height } = canvas;
+      const { data } = canvas.getContext('2d').getImageData(0, 0, width, height);
+      const rgb = (colour) => colour.match(/\d+/g).slice(0, 3).join();
+      const { color, backgroundColor } = getComputedStyle(document.body);
+      const colourAt = (x, y) => {
+        const at = (y * width + x) * 4;
+        return data[at + 3] > 250 ? data.slice(at, at + 3).join() : '';
+      };
+      const counts = { ink: 0, ground: 0, blocks: 0 };
+      /** How far up each column is ink without a gap. */
+      const up = new Array(width).fill(0);
+      for (let y = 0; y < height; y++) {
+        for (let x = 0; x < width; x++) {
+          const colour = colourAt(x, y);
+          up[x] = colour === rgb(color) ? up[x] + 1 : 0;
+          if (up[x] > 0) counts.ink++;
+          if (colour === rgb(backgroundColor)) counts.ground++;
+          // No mark is so large: it would be a label or a break that is painted over.
+          if (x >= 5 && up.slice(x - 5, x + 1).every((high) => high >= 12)) counts.blocks++;
+        }
+      }
+      return counts;
+    });
+    assert.ok(ink > 1000 && ground > 500, `${ink} of ink, ${ground} of ground: open marks, breaks`);
+    assert.equal(blocks, 0);
+    const [dot, word] = await lab.state.evaluate((state) => [
+      getComputedStyle(state, '::before').borderTopColor,
+      getComputedStyle(state).color,
+    ]);
+    assert.equal(dot, word, 'the sign beside the word');
+  });
+}

@@ -321,11 +321,15 @@ function tool(sign, label, action, pressed) {
  */
 function readColours(element) {
   const probe = document.createElement('span');
+  // Where the reader's own colours are forced on the page, there are two: ink and ground.
+  const forced = matchMedia('(forced-colors: active)').matches;
+  probe.style.setProperty('forced-color-adjust', 'none');
   element.parentElement?.append(probe);
   /** @type {Record<string, string>} */
   const found = {};
   for (const name of ['ink', 'soft', 'line', 'edge', 'surface', 'world', 'storage', 'memory']) {
-    probe.style.color = `var(--${name})`;
+    const system = name === 'surface' ? 'Canvas' : 'CanvasText';
+    probe.style.color = forced ? system : `var(--${name})`;
     found[name] = getComputedStyle(probe).color;
   }
   found.font = `11px ${getComputedStyle(document.body).fontFamily}`;
