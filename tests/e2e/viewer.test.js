@@ -1,5 +1,6 @@
 // Reading a run: its past, its branches, what is searched and filtered, and links that lead to a record.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { drive, ONE_REFUND, openLab } from './lab.js';
 import { openPage, waitUntilReady } from './support.js';
@@ -205,6 +206,67 @@ test('words are searched in whole records, with a count and the next match', asy
   await lab.stands('past');
 });
 
+test('what is on the screen is found, however JSON is spaced', async () => {
+  const { page, lab } = await finished();
+  const search = page.getByRole('searchbox', { name: 'Search the records' });
+  const found = page.locator('.lens .found');
+  const words = {
+    'Hello Priya, you were right': /[12] records?$/,
+    'approved by human:maya': /^1 record$/,
+    'in doubt': /records?$/,
+    'attempt 1 failed': /records?$/,
+    '"amount": 288.00': /records$/,
+    '"amount":288.00': /records$/,
+    'amount: 288.00': /records$/,
+    '"tool": "issue_refund", "args": {': /records?$/,
+    '[(*\\': /^no record$/,
+  };
+  for (const [query, number] of Object.entries(words)) {
+    await search.fill('');
+    await found.waitFor({ state: 'detached' });
+    await search.fill(query);
+    await found.waitFor();
+    assert.match(await found.innerText(), number, query);
+  }
+  // What a row shows of the record stands in the record too: the same ones, whatever the spaces are.
+  await search.fill('Hello Priya, you were right');
+  await search.press('Enter');
+  const row = page.locator('[data-record][aria-current="true"]');
+  assert.match(await row.innerText(), /Hello Priya, you were right/);
+  await lab.stands('past');
+});
+
+test('a step filter with an empty field is open at that end', async () => {
+  const { page, lab } = await finished();
+  const all = await lab.records.count();
+  const steps = await page
+    .locator('.trace .step')
+    .evaluateAll((all) =>
+      all.flatMap((step) =>
+        Array(step.querySelectorAll('[data-record]').length).fill(
+          Number(step.ariaLabel.match(/\d+/)[0]),
+        ),
+      ),
+    );
+  const listed = (number) => page.getByText(`${number} of ${all} records`).waitFor();
+  await page.getByRole('button', { name: 'Filter' }).click();
+  const [from, to] = ['from', 'to'].map((name) => page.getByLabel(name, { exact: true }));
+  const set = async (field, value) => {
+    await field.fill(value);
+    await field.press('Tab');
+  };
+  await set(from, '3');
+  await listed(steps.filter((step) => step >= 3).length);
+  await set(to, '4');
+  await listed(steps.filter((step) => step === 3 || step === 4).length);
+  await set(to, '');
+  await listed(steps.filter((step) => step >= 3).length);
+  await set(from, '');
+  await page.getByText(`of ${all} records`).waitFor({ state: 'detached' });
+  await set(to, '0');
+  await listed(steps.filter((step) => step === 0).length);
+});
+
 test('types, steps and a stretch of the timeline filter the list', async () => {
   const { page, lab } = await finished();
   const shown = page.locator('.record:not(.aside) > [data-record]:visible');
@@ -332,26 +394,65 @@ test('a trace of another program is read, searched and filtered; what is none sa
   await page.getByRole('alert').getByText('far.jsonl: line 1: ').waitFor();
 });
 
-test('selection, folds and scroll stay while dozens of records arrive', async () => {
-  const { page, lab } = await openLab({ path: '?speed=max#v=1&scenario=twelve-questions&seed=7' });
+/** A ticket with a question in its middle: twenty notes before it, fifty behind it. */
+async function manyNotes() {
+  const text = await readFile(
+    new URL('../../src/lab/scenarios/twelve-questions.json', import.meta.url),
+  );
+  const { expect: _, ...scenario } = JSON.parse(text);
+  const notes = (word, number) =>
+    Array.from({ length: number }, (_, i) => ({
+      tool: 'add_internal_note',
+      args: { text: `${word} ${i}` },
+    }));
+  const [start, middle] = scenario.script;
+  const voucher = { customer_id: 'C-61009', amount: 12.0, currency: 'USD' };
+  const calls = [...notes('Before', 20), { tool: 'send_voucher', args: voucher }];
+  return {
+    ...scenario,
+    id: 'many-notes',
+    tools: { send_voucher: { irreversible: true } },
+    script: [
+      start,
+      { ...middle, calls: [...calls, ...notes('After', 50)] },
+      { when: { after: 'add_internal_note' }, say: 'All is noted.' },
+    ],
+  };
+}
+
+test('selection, folds and scroll stay while a hundred records arrive', async () => {
+  const { page: first, context } = await openLab();
+  await first.evaluate(
+    (text) => localStorage.setItem('crashlab:yours/many-notes', text),
+    JSON.stringify(await manyNotes()),
+  );
+  const { page, lab } = await openLab({
+    context,
+    path: '?speed=max#v=1&scenario=many-notes&seed=7',
+  });
   await lab.run();
   await lab.stands('waiting');
-  await page.waitForFunction(() => document.querySelectorAll('[data-record]').length >= 8);
-  const place = () => page.locator('.trace .scroller').evaluate((list) => list.scrollTop);
+  await page.waitForFunction(() => document.querySelectorAll('[data-record]').length >= 40);
+  const list = page.locator('.trace .scroller');
+  const place = () => list.evaluate((list) => list.scrollTop);
   const fold = page.locator('.record.call').first().locator('> .fold');
-  await fold.click();
   await page.locator('[data-record="4"]').click();
-  const top = await place();
+  await fold.click();
+  await list.hover();
+  await page.mouse.wheel(0, 60);
+  await page.waitForFunction(() => document.querySelector('.trace .scroller').scrollTop > 0);
+  const [top, before] = [await place(), await lab.records.count()];
   await lab.leaveControls();
-  for (let turns = 0; turns < 100; turns++) {
-    if ((await lab.records.count()) >= 59) break;
-    await page.keyboard.press('a');
-    await page.waitForTimeout(50);
-  }
-  assert.ok((await lab.records.count()) >= 59, 'fifty records have arrived');
+  await page.keyboard.press('a');
+  await page.getByRole('button', { name: /\d+ new records/ }).waitFor();
+  await page.waitForFunction(
+    (n) => document.querySelectorAll('[data-record]').length >= n,
+    before + 100,
+  );
   assert.equal(await place(), top);
   assert.equal(await page.locator('[data-record="4"]').getAttribute('aria-current'), 'true');
   assert.equal(await fold.getAttribute('aria-expanded'), 'false');
+  assert.equal(await lab.state.textContent(), 'past');
 });
 
 test('a link that is pasted into the open page is followed, and Back out of the lessons stays with the run', async () => {

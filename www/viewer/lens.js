@@ -4,13 +4,13 @@
  * @typedef {import('../pkg/crashlab.js').RecordView} RecordView
  */
 export class Lens {
-  /** What is searched for, in the whole record and not only in its line of the list. */
+  /** What is searched for, in the whole record and in what its line of the list says. */
   query = '';
   /** Only records with the words are listed. */
   only = false;
   /** Types that are not listed. @type {Set<string>} */
   hidden = new Set();
-  /** Step numbers, first and last. @type {[number, number] | null} */
+  /** Step numbers, first and last; an end that is open is infinite. @type {[number, number] | null} */
   steps = null;
   /** Record numbers, first and last. @type {[number, number] | null} */
   range = null;
@@ -28,8 +28,7 @@ export class Lens {
   /** @param {Partial<Pick<Lens, 'query' | 'only' | 'hidden' | 'steps' | 'range'>>} change */
   set(change) {
     Object.assign(this, change);
-    const words = this.query.trim().replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-    this.#words = words === '' ? null : new RegExp(words.replace(/\s+/g, '\\s+'), 'i');
+    this.#words = wordsOf(this.query.trim());
     this.version++;
     this.#read = 0;
     this.matches = [];
@@ -58,22 +57,23 @@ export class Lens {
     if (records.length < this.#read) this.set({});
     for (; this.#read < records.length; this.#read++) {
       const record = records[this.#read];
-      if (this.#words?.test(record.line)) this.matches.push(record.index);
+      if (this.finds(record)) this.matches.push(record.index);
       if (this.lists(record)) this.listed++;
     }
   }
 
   /** @param {RecordView} record */
-  lists({ index, type, step, line }) {
+  lists(record) {
+    const { index, type, step } = record;
     if (this.hidden.has(type)) return false;
     if (this.steps && (step < this.steps[0] || step > this.steps[1])) return false;
     if (this.range && (index < this.range[0] || index > this.range[1])) return false;
-    return !this.only || !this.#words || this.#words.test(line);
+    return !this.only || !this.#words || this.finds(record);
   }
 
   /** @param {RecordView} record */
-  finds({ line }) {
-    return this.#words !== null && this.#words.test(line);
+  finds({ line, text }) {
+    return this.#words !== null && (this.#words.test(line) || this.#words.test(text));
   }
 
   /**
@@ -102,4 +102,29 @@ export class Lens {
     }
     return from;
   }
+}
+
+/** Between words: a space, or a line break of a text as JSON writes it. */
+const SPACE = '(?:\\s|\\\\[nrt])';
+/** In JSON, before a quote inside a text. */
+const ESCAPE = '\\\\?';
+
+/**
+ * Words as they may stand in a record's JSON, close or wide, and as the page prints it: `amount: 288`, `"amount": 288` and
+ * `"amount":288` are the same.
+ * @param {string} words
+ */
+function wordsOf(words) {
+  if (words === '') return null;
+  const pattern = words
+    .split(/\s*([{}[\]:,])\s*/)
+    .map((part, i) => {
+      if (i % 2 === 1) return `${part === ':' ? '"?' : ''}${SPACE}*\\${part}${SPACE}*`;
+      const plain = part.replace(/[.*+?^$()|\\]/g, '\\$&').replaceAll('"', `${ESCAPE}"`);
+      return plain.replace(/\s+/g, `${SPACE}+`);
+    })
+    .join('')
+    .replaceAll(`${SPACE}*${SPACE}*`, `${SPACE}*`);
+  // What begins with a letter that it must have is found fastest.
+  return new RegExp(pattern.startsWith(ESCAPE) ? pattern.slice(ESCAPE.length) : pattern, 'i');
 }

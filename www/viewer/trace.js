@@ -22,6 +22,8 @@ import 'sheet:./trace.css';
  */
 
 const PAUSE_MS = 150;
+/** @type {[number, number]} */
+const ALL_STEPS = [-Infinity, Infinity];
 
 /** @param {() => void} redraw */
 export function createTrace(redraw) {
@@ -272,12 +274,25 @@ function bar(lens, records, on) {
  */
 function filters(lens, records, set) {
   const last = records.at(-1)?.step ?? 0;
-  const [from, to] = lens.steps ?? [0, last];
+  const ends = lens.steps ?? ALL_STEPS;
   const step = (/** @type {0 | 1} */ end) => (/** @type {Event} */ event) => {
-    const value = Number(/** @type {HTMLInputElement} */ (event.currentTarget).value) || 0;
-    const steps = /** @type {[number, number]} */ (end === 0 ? [value, to] : [from, value]);
-    set({ steps: steps[0] <= 0 && steps[1] >= last ? null : steps });
+    const { value } = /** @type {HTMLInputElement} */ (event.currentTarget);
+    const steps = /** @type {[number, number]} */ ([...ends]);
+    steps[end] = value === '' ? ALL_STEPS[end] : Number(value);
+    set({ steps: steps.some(Number.isFinite) ? steps : null });
   };
+  // What is empty is open, and says where that leads.
+  const field = (/** @type {string} */ word, /** @type {0 | 1} */ end) =>
+    html`<label
+      >${word}
+      <input
+        type="number"
+        min="0"
+        max=${last}
+        placeholder=${end === 0 ? 0 : last}
+        .value=${Number.isFinite(ends[end]) ? String(ends[end]) : ''}
+        @change=${step(end)}
+    /></label>`;
   return html`<label class="check">
       <input
         type="checkbox"
@@ -288,12 +303,7 @@ function filters(lens, records, set) {
     </label>
     <fieldset>
       <legend>Steps</legend>
-      <label
-        >from <input type="number" min="0" max=${last} .value=${String(from)} @change=${step(0)}
-      /></label>
-      <label
-        >to <input type="number" min="0" max=${last} .value=${String(to)} @change=${step(1)}
-      /></label>
+      ${field('from', 0)} ${field('to', 1)}
     </fieldset>
     <fieldset>
       <legend>Types</legend>
