@@ -146,6 +146,18 @@ test('a row that is all fine leads to where something breaks', async () => {
   assert.match(await row('Idempotent billing').locator('small').innerText(), /^\d+ broken$/);
 });
 
+test('the matrix is filled within the bounds that it shows, whatever was chosen for a search', async () => {
+  const { dialog, button, fill, figure } = await openExplorer();
+  await button('Every run').click();
+  await dialog.getByLabel('Faults, up to').selectOption('2');
+  await button('Crash matrix').click();
+  assert.equal(await dialog.getByLabel('Faults beside the crash, up to').inputValue(), '0');
+  await fill();
+  assert.equal(await figure('States'), '33,643');
+  await button('Every run').click();
+  assert.equal(await dialog.getByLabel('Faults, up to').inputValue(), '2');
+});
+
 test('a cancel ends the search within a tenth of a second, and a limit is said', async () => {
   const { page, dialog, search, figure, done } = await openExplorer();
   await search({ 'Crashes, up to': 3, 'Faults, up to': 2 });

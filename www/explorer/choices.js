@@ -7,6 +7,7 @@ import { count } from '../ui/format.js';
  * @property {string} scenario
  * @property {number} crashes
  * @property {number} faults
+ * @property {number} beside  Faults beside the crash, in the matrix.
  * @property {number} decisions
  * @property {number} states
  * @property {Set<string>} off
@@ -28,10 +29,14 @@ function number(label, value, values, onValue, hint) {
       @change=${(/** @type {Event} */ event) =>
         onValue(Number(/** @type {HTMLSelectElement} */ (event.currentTarget).value))}
     >
-      ${values.map((one) => html`<option value=${one} .selected=${one === value}>${count(one)}</option>`)}
+      ${around(values, value).map((one) => html`<option value=${one} .selected=${one === value}>${count(one)}</option>`)}
     </select>
   </label>`;
 }
+
+/** What is searched is among what can be chosen, whoever has set it. @param {number[]} values @param {number} value */
+const around = (values, value) =>
+  values.includes(value) ? values : [...values, value].sort((a, b) => a - b);
 
 /**
  * @param {Choices} choices
@@ -49,9 +54,9 @@ export function bounds(choices, { isMatrix, mechanisms, onChange }) {
     }
     ${number(
       isMatrix ? 'Faults beside the crash, up to' : 'Faults, up to',
-      choices.faults,
+      isMatrix ? choices.beside : choices.faults,
       isMatrix ? [0, 1] : [0, 1, 2],
-      (faults) => onChange({ faults }),
+      (faults) => onChange(isMatrix ? { beside: faults } : { faults }),
       'A fault hits a call of the model or of a tool: refused, timed out, answer lost …',
     )}
     ${number(

@@ -51,6 +51,16 @@ const DRAW_EVERY_MS = 100;
 /** It keeps its module between two visits. */
 const searcher = new Searcher();
 
+/** @type {Omit<Choices, 'scenario' | 'off'> & { view: View }} */
+const FIRST = {
+  view: 'matrix',
+  crashes: 2,
+  faults: 0,
+  beside: 0,
+  decisions: 1,
+  states: 500_000,
+};
+
 /** What was chosen last, while the page is open. @type {Choices & { view: View } | null} */
 let last = null;
 
@@ -97,13 +107,15 @@ class Explorer {
   constructor(reader, dialog, options) {
     this.#reader = reader;
     this.#dialog = dialog;
-    const { start: _, off, ...wanted } = options;
+    const { start: _, off, faults, ...wanted } = options;
     this.#choices = {
-      ...(last ?? { view: 'matrix', crashes: 2, faults: 0, decisions: 1, states: 500_000 }),
+      ...(last ?? FIRST),
       scenario: reader.about?.id ?? '',
       off: new Set(off ?? reader.off),
       ...wanted,
     };
+    const key = this.#choices.view === 'matrix' ? 'beside' : 'faults';
+    if (faults !== undefined) this.#choices[key] = faults;
   }
 
   // --- What is asked -----------------------------------------------------------------------------------------------------------
@@ -144,11 +156,11 @@ class Explorer {
 
   /** @returns {Promise<SearchOptions>} */
   async #options() {
-    const { view, scenario, crashes, faults, decisions, states, off } = this.#choices;
+    const { view, scenario, crashes, faults, beside, decisions, states, off } = this.#choices;
     const { engine } = this.#reader;
     const json = await this.#json(scenario);
     const common = { scenario: json, seed: '1', decisions };
-    if (view === 'matrix') return { ...common, faults: Math.min(faults, 1) };
+    if (view === 'matrix') return { ...common, faults: beside };
     const mechanisms = Object.fromEntries(engine.mechanisms.map(({ id }) => [id, !off.has(id)]));
     return { ...common, mechanisms, crashes, faults, states };
   }
