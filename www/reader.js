@@ -146,8 +146,7 @@ export class Reader {
     const mechanisms = Object.fromEntries(
       engine.mechanisms.map(({ id }) => [id, !this.off.has(id)]),
     );
-    if (!this.#retell(about, { scenario: about.json, mechanisms, seed, branch }, done))
-      return false;
+    if (!this.#retell({ scenario: about.json, mechanisms, seed, branch }, done)) return false;
     const record = at === null ? undefined : engine.records[at];
     if (at === null) return true;
     if (!record)
@@ -162,16 +161,13 @@ export class Reader {
 
   /**
    * Does to a new run what was done to another.
-   * @param {import('./pkg/crashlab.js').ScenarioInfo} about
    * @param {Parameters<Engine['retell']>[0]} options
    * @param {Parameters<Engine['retell']>[1]} done
    * @param {[name?: string, lasting?: boolean, exact?: boolean]} how
    */
-  #retell(about, options, done, ...how) {
+  #retell(options, done, ...how) {
     const { engine } = this;
     if (!this.attempt(() => engine.retell(options, done, ...how))) return false;
-    this.about = about;
-    this.foreign = null;
     this.arrive();
     return true;
   }
@@ -183,10 +179,7 @@ export class Reader {
   tell({ scenario, mechanisms, seed, branch, checkpoint, done }) {
     const options = { scenario, mechanisms, seed, branch, checkpoint: checkpoint ?? undefined };
     const how = /** @type {const} */ (['From a file', undefined, true]);
-    if (!this.#retell(this.engine.read(scenario), options, done, ...how)) return false;
-    this.off = new Set(Object.keys(mechanisms).filter((id) => !mechanisms[id]));
-    this.#draw();
-    return true;
+    return this.#retell(options, done, ...how);
   }
 
   // --- Driving the run ---------------------------------------------------------------------------------------------------------
@@ -400,13 +393,19 @@ export class Reader {
     this.#lookNowhere();
     if (!this.attempt(() => engine.open(run_id)) || !engine.view) return false;
     this.found = engine.view.phase === 'crashed';
-    this.about = engine.about;
-    this.#checkpoint = engine.origin;
-    this.#choice++;
-    this.off = new Set(engine.view.mechanisms.filter(({ on }) => !on).map(({ id }) => id));
+    this.#go(engine.view);
     this.follows++;
     void this.#offer();
     return true;
+  }
+
+  /** Scenario and switches go with the run. @param {LabView} view */
+  #go({ mechanisms }) {
+    this.about = this.engine.about;
+    this.foreign = null;
+    this.#checkpoint = this.engine.origin;
+    this.#choice++;
+    this.off = new Set(mechanisms.filter(({ on }) => !on).map(({ id }) => id));
   }
 
   /** @param {string} run_id */
@@ -494,8 +493,7 @@ export class Reader {
   branch() {
     const { engine, selected, about } = this;
     if (selected === null || !about) return;
-    if (!this.attempt(() => engine.branchAt(selected, about.json))) return;
-    this.arrive();
+    if (this.attempt(() => engine.branchAt(selected, about.json))) this.#settle();
   }
 
   /** @param {string | null} run_id */
@@ -510,8 +508,13 @@ export class Reader {
     this.arrive();
   }
 
-  /** The engine has another run than before. */
+  /** The engine has another run than before, which may be one of another scenario. */
   arrive() {
+    if (this.engine.view) this.#go(this.engine.view);
+    this.#settle();
+  }
+
+  #settle() {
     const { engine } = this;
     this.#checkpoint = engine.origin;
     this.found = false;

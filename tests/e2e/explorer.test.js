@@ -127,13 +127,41 @@ test('a red cell opens its run beside its twin, and both become runs of the play
   );
   await page
     .getByRole('navigation', { name: 'Runs beside each other' })
-    .getByText('Explored run')
+    .getByText('Explored 1: Charged twice')
     .waitFor();
   await page.getByRole('button', { name: 'Compare' }).click();
   await page
-    .getByRole('dialog', { name: 'Twin and Explored run' })
+    .getByRole('dialog', { name: 'Twin 1: Charged twice and Explored 1: Charged twice' })
     .getByText(/then they part/)
     .waitFor();
+});
+
+test('scenario and switches go with the run that is shown', async () => {
+  const { page, dialog, search, done, button } = await openExplorer({ off: 'idempotency' });
+  const play = async (scenario, broken) => {
+    if (scenario) await dialog.getByLabel('Scenario to explore').selectOption(scenario);
+    await search({ 'Crashes, up to': 1, 'Faults, up to': 0 });
+    await done();
+    await dialog.getByRole('row').filter({ hasText: broken }).getByRole('button').click();
+    await button('Open in the playground').click();
+    await dialog.waitFor({ state: 'hidden' });
+  };
+  const shown = async () => ({
+    scenario: await page.locator('.scenario-choice select').inputValue(),
+    off: await page
+      .locator('.mechanisms input:not(:checked)')
+      .evaluateAll((switches) => switches.length),
+  });
+  await play('', 'A refund does happen');
+  assert.deepEqual(await shown(), { scenario: 'double-charge', off: 1 });
+  await page.getByRole('button', { name: 'Explore', exact: true }).click();
+  await play('approved-288', 'A refund does happen');
+  assert.deepEqual(await shown(), { scenario: 'approved-288', off: 0 });
+  const runs = page.getByRole('navigation', { name: 'Runs beside each other' });
+  await runs.getByRole('button', { name: /^Explored 1: Charged twice$/ }).click();
+  assert.deepEqual(await shown(), { scenario: 'double-charge', off: 1 });
+  await runs.getByRole('button', { name: /^Explored 2: / }).click();
+  assert.deepEqual(await shown(), { scenario: 'approved-288', off: 0 });
 });
 
 test('a row that is all fine leads to where something breaks', async () => {

@@ -51,6 +51,9 @@ const DRAW_EVERY_MS = 100;
 /** It keeps its module between two visits. */
 const searcher = new Searcher();
 
+/** Runs that became runs of the playground, for their names there. */
+let opened = 0;
+
 /** @type {Omit<Choices, 'scenario' | 'off'> & { view: View }} */
 const FIRST = {
   view: 'matrix',
@@ -345,22 +348,20 @@ class Explorer {
     }
     const mechanisms = options.mechanisms ?? {};
     const about = engine.read(options.scenario);
-    const off = Object.keys(mechanisms).filter((id) => !mechanisms[id]);
+    const name = `${++opened}: ${about.title}`;
     // They are over, and can be had again: they stay out of the browser's storage.
     const told = reader.attempt(() => {
       const setup = { scenario: options.scenario, mechanisms, seed: '1' };
       const beside = run.twin_has_all_mechanisms ? { ...setup, mechanisms: {} } : setup;
-      if (run.twin?.deeds) engine.retell(beside, JSON.parse(run.twin.deeds), 'Twin', false);
+      if (run.twin?.deeds) engine.retell(beside, JSON.parse(run.twin.deeds), `Twin ${name}`, false);
       engine.retell(
         setup,
         JSON.parse(/** @type {string} */ (run.run.deeds)),
-        'Explored run',
+        `Explored ${name}`,
         false,
       );
     });
-    if (!told) return;
-    Object.assign(reader, { about, off: new Set(off), foreign: null });
-    reader.arrive();
+    if (told) reader.arrive();
   }
 
   // --- Replay files ------------------------------------------------------------------------------------------------------------
