@@ -30,6 +30,8 @@ const { engine } = reader;
 let viewer = null;
 /** @type {Promise<void> | null} */
 let loading = null;
+/** The viewer could not be loaded; it is loaded again for whoever wants something, and not by itself. */
+let failed = false;
 /** What teaches; null until somebody wants to learn. @type {import('./lessons/index.js').Lessons | null} */
 let lessons = null;
 /** What the page shows instead of its own frame; null unless it is in another page. @type {typeof import('./embed/index.js') | null} */
@@ -91,6 +93,7 @@ function withViewer(action) {
     },
     (error) => {
       loading = null;
+      failed = true;
       reader.complain(`A part of the page could not be loaded. ${sentence(error)}`);
     },
   );
@@ -123,7 +126,8 @@ function draw() {
   drawn = { moment: moment(), records: engine.records.length, follows: reader.follows };
   render([top(), columns(reader.past ?? engine.view, engine.view), overlays()], root);
   viewer?.settle();
-  if (!engine.prepared || reader.offers.length > 0 || reader.foreign) withViewer(() => {});
+  const reads = !engine.prepared || reader.offers.length > 0 || reader.foreign;
+  if (reads && !failed) withViewer(() => {});
 }
 
 function moment() {
@@ -231,9 +235,17 @@ function work(shown, present) {
   });
   const others = viewer?.others(lessons?.line());
   if (viewer && reader.foreign) return [others, viewer.file(reader.foreign)];
-  if (!viewer || engine.prepared)
-    return [others, line, engine.prepared ? ready(present, reader.isNew) : nothing];
+  if (engine.prepared) return [others, line, ready(present, reader.isNew)];
+  if (!viewer) return [others, line, failed ? again() : nothing];
   return [others, line, viewer.run(shown, present)];
+}
+
+function again() {
+  const load = () => withViewer(() => {});
+  return html`<p class="ready">
+    The trace could not be loaded.
+    <button class="button" @click=${load}>Try again</button>
+  </p>`;
 }
 
 /**

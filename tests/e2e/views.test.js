@@ -138,3 +138,35 @@ test('what cannot be loaded is said, and can be tried again', async () => {
   await page.getByRole('alert').getByText('The agent could not be loaded.').waitFor();
   for (const problem of problems.splice(0)) assert.match(problem, /net::ERR_FAILED/);
 });
+
+test('a page whose scripts do not come says so after a while', async () => {
+  const { page, context, problems } = await openLab();
+  await context.route('**/main-*.js', (route) => route.abort());
+  await page.reload();
+  const late = page.getByText('Something may block the page’s scripts');
+  await page.getByText('Loading the agent…').waitFor();
+  assert.equal(await late.isVisible(), false);
+  await page.evaluate(() => document.getAnimations().forEach((waiting) => waiting.finish()));
+  await late.waitFor();
+  for (const problem of problems.splice(0)) assert.match(problem, /net::ERR_FAILED/);
+});
+
+test('a run whose trace could not be loaded goes on, and the trace is loaded when asked for', async () => {
+  const { page: before, context, problems } = await openLab();
+  let requests = 0;
+  await context.route('**/viewer-*.js', (route) => {
+    requests++;
+    return route.abort();
+  });
+  await before.close();
+  const { page, lab } = await openLab({ context });
+  await lab.run();
+  await lab.stands('waiting');
+  await page.getByRole('alert').getByText('A part of the page could not be loaded.').waitFor();
+  assert.ok(requests <= 3, `asked ${requests} times: not with every drawing`);
+  await context.unroute('**/viewer-*.js');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await lab.finish();
+  assert.equal((await lab.books()).refunds, 1);
+  for (const problem of problems.splice(0)) assert.match(problem, /net::ERR_FAILED/);
+});
