@@ -15,6 +15,7 @@
  */
 
 const VERSION = '1';
+const LARGEST_SEED = 2n ** 64n - 1n;
 /** @type {Record<string, string>} */
 const LETTERS = { crash: 'c', vanish: 'v', resume: 'r', tab: 't', approved: 'a', denied: 'd' };
 
@@ -99,9 +100,9 @@ function check(fragment) {
       `This link is of version ${version ?? 'nothing'}; this page reads version ${VERSION}.`,
     );
   const seed = fragment.get('seed');
-  if (seed !== null && !/^\d{1,20}$/.test(seed))
+  if (seed !== null && !(/^\d{1,20}$/.test(seed) && BigInt(seed) <= LARGEST_SEED))
     throw new Error(
-      `The seed of this link, “${seed}”, is not a whole number of at most 20 digits.`,
+      `The seed of this link, “${seed}”, is not a whole number from 0 to ${LARGEST_SEED}.`,
     );
   const sum = fragment.get('sum');
   // A link that somebody writes by hand names a scenario and a seed; one that tells a whole run is made by the page.

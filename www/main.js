@@ -66,6 +66,17 @@ try {
   });
   addEventListener('popstate', route);
   void route();
+  // Without a hand to take it, the browser would leave the page for a file that is dropped on it. A window that stands over the page
+  // may have taken it.
+  addEventListener('dragover', (event) => {
+    if (event.dataTransfer?.types.includes('Files')) event.preventDefault();
+  });
+  addEventListener('drop', (event) => {
+    const file = event.dataTransfer?.files[0];
+    if (event.defaultPrevented || !file) return;
+    event.preventDefault();
+    withViewer(() => viewer?.take(file));
+  });
   // A file from elsewhere, from whoever has one.
   addEventListener('crashlab:file', (event) => {
     const file = /** @type {CustomEvent} */ (event).detail;
@@ -177,7 +188,7 @@ function top() {
 /** What several components have to know about the present. */
 function run() {
   const { view, running, prepared, taken, resumable } = engine;
-  return { view, running, prepared, taken, resumable };
+  return { view, running, prepared, taken, resumable, covered: reader.covered };
 }
 
 /**
@@ -188,17 +199,27 @@ function columns(shown, present) {
   return html`<main class="columns" data-tab=${reader.tab}>
     <section class="column about" aria-label=${leftColumn()}>
       <div class="text" tabindex="0" role="group" aria-label="${leftColumn()} and mechanisms">
-        ${
-          lessons?.isOpen
-            ? lessons.text(switches(present))
-            : [scenario(reader.about, () => withViewer(() => viewer?.edit())), switches(present)]
-        }
+        ${lessons?.isOpen ? lessons.text(switches(present)) : about(present)}
       </div>
-      ${invariants({ all: shown.invariants, onSelect: (record) => reader.select(record) })}
+      ${
+        reader.covered
+          ? nothing
+          : invariants({ all: shown.invariants, onSelect: (record) => reader.select(record) })
+      }
     </section>
     <section class="column work" aria-label="Run">${work(shown, present)}</section>
     <section class="column places" aria-label="Places">${places(shown, present)}</section>
   </main>`;
+}
+
+/** @param {import('./reader.js').LabView} present */
+function about(present) {
+  if (reader.covered)
+    return html`<p class="nothing-behind">
+      Scenario, mechanisms and invariants belong to the run that waits behind this trace, as it was.
+      <em>Report</em> says how the run of the trace did.
+    </p>`;
+  return [scenario(reader.about, () => withViewer(() => viewer?.edit())), switches(present)];
 }
 
 function leftColumn() {
@@ -253,7 +274,7 @@ function again() {
  * @param {import('./reader.js').LabView} present
  */
 function places(shown, present) {
-  if (reader.foreign)
+  if (reader.covered)
     return html`<p class="nothing-behind">
       This trace comes from a file: there is no agent, no storage and no world behind it.
     </p>`;

@@ -127,6 +127,11 @@ export class Reader {
         });
       if (!linked) this.#switch(this.about);
       this.#prepare();
+      if (!engine.view) {
+        // Whatever the address says, there is something to begin with.
+        this.#seed = null;
+        this.#prepare();
+      }
     }
     if (!engine.view) throw new Error(this.notices.at(-1)?.text ?? 'There is no scenario.');
     const warning = store.embedded ? null : engine.storageWarning;
@@ -188,14 +193,15 @@ export class Reader {
     const { engine } = this;
     const phase = engine.view?.phase;
     if (engine.running) return engine.pause();
-    if (engine.taken) return;
+    if (engine.taken || this.covered) return;
     if (phase === 'stopped') this.#prepare();
     if (phase === 'stopped' || phase === 'running') this.#begin(() => engine.run());
   }
 
   step() {
     const { engine } = this;
-    if (engine.view?.phase === 'running' && !engine.taken) this.#begin(() => engine.step());
+    const ready = engine.view?.phase === 'running' && !engine.taken;
+    if (ready && !this.covered) this.#begin(() => engine.step());
   }
 
   /** @param {() => void} drive */
@@ -209,7 +215,7 @@ export class Reader {
     const { engine } = this;
     const phase = engine.view?.phase;
     const alive = phase === 'running' || phase === 'waiting_for_person';
-    if (alive && !engine.prepared && !engine.taken) engine.crash();
+    if (alive && !engine.prepared && !engine.taken && !this.covered) engine.crash();
   }
 
   crashForReal() {
@@ -218,7 +224,7 @@ export class Reader {
 
   resume() {
     const { engine } = this;
-    if (!engine.view || !engine.resumable) return;
+    if (!engine.view || !engine.resumable || this.covered) return;
     this.now();
     this.found = false;
     store.save({ last_run: engine.view.run_id });
@@ -227,6 +233,7 @@ export class Reader {
 
   /** Throws the run away and sets up a new one with what is chosen now. */
   reset() {
+    if (this.covered) return;
     this.attempt(() => this.engine.discard());
     this.#prepare();
     void this.#offer();
@@ -258,7 +265,7 @@ export class Reader {
   get question() {
     const { view, taken } = this.engine;
     // Who has lost the run decides nothing in it.
-    if (!view || taken || view.phase === 'fenced') return null;
+    if (!view || taken || view.phase === 'fenced' || this.covered) return null;
     return view.world.inbox.find(({ status }) => status === 'open') ?? null;
   }
 
@@ -392,6 +399,7 @@ export class Reader {
     const { engine } = this;
     this.#lookNowhere();
     if (!this.attempt(() => engine.open(run_id)) || !engine.view) return false;
+    this.foreign = null;
     this.found = engine.view.phase === 'crashed';
     this.#go(engine.view);
     this.follows++;
@@ -436,6 +444,11 @@ export class Reader {
   }
 
   // --- Looking -----------------------------------------------------------------------------------------------------------------
+
+  /** A trace from a file lies over the run: nobody drives what they do not see. */
+  get covered() {
+    return this.foreign !== null;
+  }
 
   /** What is read: the run's records, or those of a file. */
   get records() {

@@ -44,6 +44,14 @@ export function take(reader, file) {
   return (desk ??= new Desk(reader)).take(file);
 }
 
+/** @param {import('../pkg/crashlab.js').LabView | null} view */
+function aboutCheckpoint(view) {
+  if (!view?.storage.summary) return 'There is none yet.';
+  return view.status === 'done'
+    ? 'The newest good one (.json). This run is done: other programs can read it, but nothing is left to go on with.'
+    : 'The newest good one (.json). Open it, and a new run goes on from it.';
+}
+
 class Desk {
   #background = new Background();
   #reader;
@@ -348,9 +356,7 @@ class Desk {
             : [
                 row(
                   'Checkpoint',
-                  engine.view?.storage.summary
-                    ? 'The newest good one (.json). Open it, and a new run goes on from it.'
-                    : 'There is none yet.',
+                  aboutCheckpoint(engine.view),
                   () => this.#saveCheckpoint(),
                   !engine.view?.storage.summary,
                 ),

@@ -23,6 +23,8 @@ import { bytes } from '../ui/format.js';
 const LARGEST_BYTES = 256_000_000;
 /** What is smaller is read whole to find out what it is; of the rest, the start says enough. */
 const SMALL_BYTES = 4_000_000;
+/** What is one JSON document and larger than this would not fit the storage of a browser, in which a run is kept. */
+const LARGEST_DOCUMENT_BYTES = 5_000_000;
 const START_BYTES = 100_000;
 /** Lines that cross from the worker at once: few at first, so that they are there soon. */
 const FIRST_LINES = 300;
@@ -69,6 +71,10 @@ export class Reading {
     const kind = await this.#call('file_kind', start);
     if (kind === 'scenario' || kind === 'otlp') throw new Error(`${file.name}: ${KINDS[kind]}`);
     if (kind === 'trace') return this.#trace(progress);
+    if (file.size > LARGEST_DOCUMENT_BYTES)
+      throw new Error(
+        `${file.name} is a ${kind === 'checkpoint' ? kind : 'run'} of ${bytes(file.size)}; those of up to ${bytes(LARGEST_DOCUMENT_BYTES)} are read, as a browser’s storage holds no more.`,
+      );
     const text = await file.text();
     try {
       if (kind === 'checkpoint') {

@@ -11,6 +11,7 @@ import './controls.css';
  * @property {boolean} prepared
  * @property {boolean} taken
  * @property {boolean} resumable
+ * @property {boolean} covered  Something else than the run is shown.
  * @property {number} speed
  * @property {string[]} speeds
  * @property {(crashable: boolean) => unknown} crashMenu  What is in the menu of crashes.
@@ -25,8 +26,9 @@ import './controls.css';
 
 /** @param {Controls} props */
 export function controls(props) {
-  const { view, running, prepared, taken, resumable } = props;
-  const phase = taken ? 'fenced' : (view?.phase ?? null);
+  const { view, running, prepared, taken, covered } = props;
+  const resumable = props.resumable && !covered;
+  const phase = covered ? null : taken ? 'fenced' : (view?.phase ?? null);
   const alive = phase === 'running' || phase === 'waiting_for_person';
   const runs = phase === 'running' || phase === 'stopped';
   const crashable = alive && !prepared;
@@ -99,7 +101,7 @@ export function controls(props) {
     <button
       class="button reset quiet"
       title="Throw this run away and set up a new one"
-      ?disabled=${prepared || !view}
+      ?disabled=${prepared || !view || covered}
       @click=${props.onReset}
     >
       ${glyph('reset')}<span>Reset</span>

@@ -3,8 +3,7 @@ import { render } from 'lit/html.js';
 import { glyph } from '../ui/glyph.js';
 import 'sheet:./drop.css';
 
-/** @param {(file: File) => unknown} take */
-export function acceptFiles(take) {
+export function showDrop() {
   const target = document.createElement('div');
   target.className = 'drop-target';
   // In the browser's top layer it stands above a dialog as well.
@@ -18,18 +17,10 @@ export function acceptFiles(take) {
 
   addEventListener('dragover', (event) => {
     if (!event.dataTransfer?.types.includes('Files')) return;
-    event.preventDefault();
     if (!target.matches(':popover-open')) target.showPopover();
   });
   addEventListener('dragleave', (event) => {
     if (event.relatedTarget === null) hide();
   });
-  addEventListener('drop', (event) => {
-    hide();
-    // Whoever stands over the page may have taken it.
-    if (event.defaultPrevented || !event.dataTransfer) return;
-    event.preventDefault();
-    const [file] = event.dataTransfer.files;
-    if (file) take(file);
-  });
+  addEventListener('drop', hide);
 }

@@ -8,7 +8,7 @@ import { glyph } from '../ui/glyph.js';
  * @param {() => void} onClose
  */
 export function imported({ name, records, summary, part }, onClose) {
-  return html`<div class="status">
+  return html`<div class="status of-file">
     <span class="state">file</span>
     <p class="sentence" title=${name}>
       ${name}: ${summary ? whatIs(summary) : reading(records.length, part)}

@@ -10,7 +10,7 @@ import { Books, ledgerRows } from './books.js';
 import { compare } from './compare.js';
 import { crashMenu } from './crash-menu.js';
 import { detail } from './detail.js';
-import { acceptFiles } from './drop.js';
+import { showDrop } from './drop.js';
 import { help } from './help.js';
 import { imported } from './imported.js';
 import { runs } from './runs.js';
@@ -72,7 +72,7 @@ export function createViewer(reader, draw) {
       reader.complain(notLoaded(error));
     }
   };
-  acceptFiles(take);
+  showDrop();
   const report = () => over(reader, () => import('../reports/index.js'));
 
   const question = () => {

@@ -5,6 +5,7 @@ import { glyph, homeOfPlace } from '../ui/glyph.js';
 import 'sheet:./stand.css';
 
 /**
+ * @typedef {import('../pkg/crashlab.js').LabView} LabView
  * @typedef {object} Stand
  * @property {import('../pkg/crashlab.js').LabView | null} view  The present, whatever is looked at.
  * @property {boolean} running
@@ -52,7 +53,7 @@ function underWay({ view, running }) {
 /** @param {Stand} props */
 function gone({ view, found, onResume, onForget, onReport }) {
   if (!view) return nothing;
-  const newest = view.storage.generations[0];
+  const newest = view.storage.generations.find(({ damage }) => damage === null);
   return html`<div class="card gone">
     <h3>
       ${glyph('crash')}${
@@ -83,8 +84,9 @@ function over({ view, onResume, onAgain, onReport }) {
   return html`<div class="card over">
     <h3>${glyph('stop')}The run is over: <code>${view.status}</code></h3>
     <p>
-      ${view.sentence} Crashed ${times(view.crashes)}, resumed ${times(view.resumes)}. Refunded:
-      ${view.world.refunded_total}, in ${plural(view.world.refunds.length, 'refund')}. Asked:
+      ${view.sentence} Crashed ${times(view.crashes)}, resumed
+      ${times(view.resumes)}${uncrashed(view)}. Refunded: ${view.world.refunded_total}, in
+      ${plural(view.world.refunds.length, 'refund')}. Asked:
       ${plural(view.world.inbox.length, 'question')}.
     </p>
     ${full ? html`<p>This end is not final: make room in the browser’s storage, then resume.</p>` : nothing}
@@ -108,13 +110,17 @@ function takenOver({ onAgain }) {
     <h3>${glyph('crash')}No longer this tab’s run</h3>
     <p>
       A run has one writer. Another tab has taken it over, or its data was deleted from the browser;
-      either way this agent may write nothing more.
+      either way this agent may write nothing more. What you see is how it stood then.
     </p>
     <div class="actions">
       <button class="button" @click=${onAgain}>Set up a new run here</button>
     </div>
   </div>`;
 }
+
+/** A page that is closed takes its agent with it, and nobody is left to write a crash down. @param {LabView} view */
+const uncrashed = ({ crashes, resumes }) =>
+  resumes > crashes ? ` (${times(resumes - crashes)} with no crash before)` : '';
 
 /** @param {number} n */
 const times = (n) => (n === 0 ? 'never' : n === 1 ? 'once' : n === 2 ? 'twice' : `${n} times`);
