@@ -304,6 +304,44 @@ test('types, steps and a stretch of the timeline filter the list', async () => {
   );
 });
 
+test('a stretch of the timeline is listed by keys alone, and the help says how', async () => {
+  const { page, lab } = await finished();
+  const shown = page.locator('.record:not(.aside) > [data-record]:visible');
+  const all = await lab.records.count();
+  const listed = (number) => page.getByText(`${number} of ${all} records`).waitFor();
+  await lab.records.nth(10).click();
+  await page.getByRole('group', { name: /^Timeline/ }).focus();
+  for (let more = 0; more < 3; more++) await page.keyboard.press('Shift+ArrowRight');
+  await listed(4);
+  await page.getByRole('status').getByText('Records 10 to 13 are listed').waitFor({
+    state: 'attached',
+  });
+  // Back over where it began, to the other side.
+  for (let more = 0; more < 5; more++) await page.keyboard.press('Shift+ArrowLeft');
+  await page.locator('.scrub').getByText('8–10').waitFor();
+  assert.equal(await shown.count(), 3);
+  await page.keyboard.press('Escape');
+  await page.waitForFunction(
+    (n) => document.querySelectorAll('.record:not(.aside)').length === n,
+    all,
+  );
+  assert.equal(await lab.state.textContent(), 'past', 'Escape took the stretch away alone');
+
+  for (let more = 0; more < 6; more++) await page.keyboard.press('+');
+  await page.keyboard.press('Home');
+  await page.keyboard.press('Enter');
+  const stretch = page.locator('.scrub').getByText(/0–\d+/);
+  await stretch.waitFor();
+  const end = Number((await stretch.innerText()).trim().slice(2));
+  assert.ok(end > 2 && end < all - 1, `0 to ${end} of ${all}`);
+  await listed(end + 1);
+
+  await page.keyboard.press('?');
+  const help = page.getByRole('dialog', { name: 'Keys and words' });
+  for (const text of ['list what is in sight', 'match before', 'zoom; so does the wheel'])
+    await help.getByText(text).waitFor();
+});
+
 test('calls and steps fold, by mouse and by keys', async () => {
   const { page, lab } = await finished();
   const call = page.locator('.record.call').first();

@@ -13,8 +13,23 @@ const KEYS = [
   ['R', 'resume it'],
   ['↑ ↓', 'through the records'],
   ['Esc', 'back to now'],
+  ['← →', 'fold and unfold a record'],
   ['/', 'search the records'],
   ['?', 'this page'],
+];
+const SEARCH_KEYS = [
+  ['Enter', 'next match'],
+  ['Shift Enter', 'match before'],
+  ['Esc', 'clear'],
+];
+const TIMELINE_KEYS = [
+  ['+ −', 'zoom; so does the wheel'],
+  ['0', 'show all'],
+  ['← →', 'along the run'],
+  ['Shift ← →', 'list a stretch, record by record'],
+  ['Shift drag', 'list a stretch'],
+  ['Enter', 'list what is in sight'],
+  ['Esc', 'list all again'],
 ];
 const WORDS = [
   ['run_start', 'the run begins'],
@@ -34,6 +49,18 @@ const WORDS = [
   ['stop', 'the run is over'],
 ];
 
+/** @param {string[][]} rows */
+const keys = (rows) =>
+  html`<dl>
+    ${rows.map(
+      ([key, does]) =>
+        html`<div>
+          <dt>${key.split(' ').map((one) => html`<kbd>${one}</kbd>`)}</dt>
+          <dd>${does}</dd>
+        </div>`,
+    )}
+  </dl>`;
+
 /** @param {boolean} open @param {() => void} onClose */
 export function help(open, onClose) {
   const show = ref((element) => {
@@ -50,17 +77,13 @@ export function help(open, onClose) {
       </button>
     </header>
     <div class="parts">
-      <section>
+      <section class="keys">
         <h3>Keys</h3>
-        <dl>
-          ${KEYS.map(
-            ([key, does]) =>
-              html`<div>
-                <dt>${key.split(' ').map((one) => html`<kbd>${one}</kbd>`)}</dt>
-                <dd>${does}</dd>
-              </div>`,
-          )}
-        </dl>
+        ${keys(KEYS)}
+        <h4>In the search</h4>
+        ${keys(SEARCH_KEYS)}
+        <h4>In the timeline</h4>
+        ${keys(TIMELINE_KEYS)}
       </section>
       <section>
         <h3>Places</h3>

@@ -51,6 +51,8 @@ export function createTimeline(redraw) {
   let colours = null;
   let selectedBefore = /** @type {number | null} */ (null);
   let brushing = /** @type {[number, number] | null} */ (null);
+  /** The record where a stretch was begun by keys. */
+  let anchor = 0;
 
   const soon = () => {
     frame ||= requestAnimationFrame(() => {
@@ -93,6 +95,26 @@ export function createTimeline(redraw) {
     left = 0;
     following = true;
     soon();
+  };
+
+  /** Lists what is in sight. */
+  const brushShown = () => {
+    const first = Math.max(0, course.indexAt(left - 0.5));
+    const end = Math.min(course.at.length, course.indexAt(left + width / zoom - 0.5));
+    if (end > first) props?.onBrush([first, end - 1]);
+  };
+  /** Moves the end of the stretch that is not its beginning. */
+  const extend = (/** @type {number} */ by) => {
+    if (!props) return;
+    const { range, selected } = props;
+    const last = course.at.length - 1;
+    if (!range) anchor = Math.min(selected ?? recordAt(width), last);
+    else if (!range.includes(anchor)) anchor = range[by < 0 ? 1 : 0];
+    const moving = range ? range[0] + range[1] - anchor : anchor;
+    const end = Math.min(Math.max(moving + by, 0), last);
+    props.onBrush([Math.min(anchor, end), Math.max(anchor, end)]);
+    const place = x(end);
+    if (place < 0 || place > width) panBy(place < 0 ? place - width / 5 : place - width * 0.8);
   };
 
   const pointers = new Map();
@@ -149,20 +171,24 @@ export function createTimeline(redraw) {
       soon();
     },
     keydown(/** @type {KeyboardEvent} */ event) {
-      /** @type {Record<string, () => void>} */
+      const { range } = props ?? {};
+      /** @type {Record<string, (() => void) | undefined | null>} */
       const keys = {
+        Enter: brushShown,
+        Escape: range && (() => props?.onBrush(null)),
         '+': () => zoomBy(1.4),
         '=': () => zoomBy(1.4),
         '-': () => zoomBy(1 / 1.4),
         0: fit,
-        ArrowLeft: () => panBy(-width / 5),
-        ArrowRight: () => panBy(width / 5),
+        ArrowLeft: () => (event.shiftKey ? extend(-1) : panBy(-width / 5)),
+        ArrowRight: () => (event.shiftKey ? extend(1) : panBy(width / 5)),
         Home: () => panBy(-Infinity),
         End: () => panBy(columns() * zoom),
       };
-      if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
+      const act = keys[event.key];
+      if (event.ctrlKey || event.metaKey || event.altKey || !act) return;
       event.preventDefault();
-      keys[event.key]();
+      act();
     },
   };
   const spread = () => {
@@ -239,7 +265,7 @@ export function createTimeline(redraw) {
           class="picture"
           tabindex="0"
           role="group"
-          aria-label="Timeline: plus and minus zoom, the arrows pan, 0 shows all"
+          aria-label="Timeline: plus and minus zoom, the arrows pan, 0 shows all, Enter lists what is in sight, Shift with the arrows lists a stretch"
           @keydown=${on.keydown}
         >
           <canvas
@@ -262,10 +288,17 @@ export function createTimeline(redraw) {
           ${
             range === null
               ? nothing
-              : html`<button class="button small" @click=${() => next.onBrush(null)}>
+              : html`<button
+                  class="button small"
+                  title="List all records again"
+                  @click=${() => next.onBrush(null)}
+                >
                   ${range[0]}–${range[1]}${glyph('close')}
                 </button>`
           }
+          <span class="visually-hidden" role="status"
+            >${range && `Records ${range[0]} to ${range[1]} are listed`}</span
+          >
           ${tool('minus', 'Zoom out', () => zoomBy(1 / 1.6))}
           ${tool('plus', 'Zoom in', () => zoomBy(1.6))} ${tool('fit', 'Show all', fit)}
           ${tool('clock', 'By the clock, in UTC', byClock, course.byClock)}
