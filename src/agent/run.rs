@@ -1,7 +1,8 @@
 //! A run as its log tells it: the state, and where in a step it stands.
 //!
-//! [`Run::apply`] is the only code that changes either. The living agent applies a record once it is durable; recovery applies the
-//! records after the checkpoint. So a resumed agent cannot differ from one that never died.
+//! [`Run::apply`] is the only code that goes on in a log. The living agent applies a record once it is durable; recovery applies the
+//! records after the checkpoint. So a resumed agent cannot differ from one that never died. Beside it, an answer that is not durable
+//! yet may say how far its own call is, and recovery may take approvals away that a switched-off mechanism kept in memory alone.
 
 use std::fmt;
 use std::sync::Arc;
@@ -324,14 +325,10 @@ impl Run {
         Divergence { expected: format!("in step {} {place}", self.state.step), found }
     }
 
-    /// The tools' turn with a call under way, which is the one that the record names if it names one.
+    /// The tools' turn with a call under way, which is the one that the record is about.
     fn tools_turn(&mut self, record: &Record) -> Result<&mut ToolsTurn, Divergence> {
-        let named = match &record.body {
-            RecordBody::ToolCall { call_id, .. } | RecordBody::ToolResult { call_id, .. } => Some(call_id),
-            _ => None,
-        };
         let fits = match &self.turn {
-            Turn::Tools(turn) => turn.calls.get(turn.index).is_some_and(|call| named.is_none_or(|id| *id == call.id)),
+            Turn::Tools(turn) => turn.calls.get(turn.index).is_some_and(|call| is_about(&record.body, call)),
             Turn::Ready | Turn::Model(_) => false,
         };
         let divergence = (!fits).then(|| self.divergence(record));
@@ -525,6 +522,20 @@ pub struct Projection {
 pub(super) fn is_model_in_doubt(status: Status, explanation: &Map<String, Value>) -> bool {
     let error = explanation.get("error").and_then(Value::as_str);
     status == Status::ModelFailed && error.is_some_and(is_unknown)
+}
+
+/// What was asked, decided and sent is exactly what the model planned; a record that says otherwise is no continuation of it. A look-up
+/// is a call of another tool.
+fn is_about(body: &RecordBody, call: &ToolCall) -> bool {
+    let is_same = |args: &Arc<Value>| Arc::ptr_eq(args, &call.args) || compact(args) == compact(&call.args);
+    match body {
+        RecordBody::ApprovalRequest { tool, args, .. } | RecordBody::Approval { tool, args, .. } => {
+            *tool == call.name && is_same(args)
+        }
+        RecordBody::ToolCall { tool, args, call_id, .. } => *call_id == call.id && (*tool != call.name || is_same(args)),
+        RecordBody::ToolResult { call_id, .. } => *call_id == call.id,
+        _ => true,
+    }
 }
 
 /// True if a recorded error leaves open whether the call was executed.

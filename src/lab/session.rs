@@ -25,7 +25,7 @@ use crate::agent::protocol::{Answer, Decision, Effect, EffectKind, Event};
 use crate::agent::state::{AgentState, Status};
 use crate::log::record::{Record, RecordBody};
 use crate::log::recovery::{RecoveryError, recover};
-use crate::log::store::{Store, StoreError, Writer};
+use crate::log::store::{Durable, Store, StoreError, Writer};
 
 /// A run in the lab: agent, world, clock, and where the driver stands. Its storage is handed in with each call.
 #[derive(Clone, Debug)]
@@ -429,14 +429,17 @@ impl Session {
     }
 
     fn take_over(&mut self, store: &mut dyn Store, now_ms: u64) -> Result<(), SessionError> {
+        let recovered = |durable: &Durable| match recover(self.config.clone(), durable, now_ms) {
+            // Nothing is durable, and nothing was done: the run has not begun.
+            Err(RecoveryError::Nothing) if self.world.is_untouched() => Ok(Agent::start(self.config.clone(), now_ms)),
+            recovered => recovered.map_err(SessionError::Recovery),
+        };
+        // A run that cannot be recovered is taken from nobody.
+        recovered(&store.read())?;
         // First the storage is taken over, then it is read: what the old agent writes until then counts, and nothing after.
         self.seat.epoch = store.take_over().map_err(SessionError::Store)?;
         let durable = store.read();
-        let agent = match recover(self.config.clone(), &durable, now_ms) {
-            // Nothing is durable, and nothing was done: the run has not begun.
-            Err(RecoveryError::Nothing) if self.world.is_untouched() => Agent::start(self.config.clone(), now_ms),
-            recovered => recovered.map_err(SessionError::Recovery)?,
-        };
+        let agent = recovered(&durable)?;
         self.log = Arc::new(durable.records);
         self.seat.cause = self.log.len().checked_sub(1).map(|place| place as u64);
         self.now_ms = now_ms;

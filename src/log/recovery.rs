@@ -110,6 +110,11 @@ fn rebuild(config: &Config, base: Option<&Arc<AgentState>>, records: &[Arc<Recor
         run.apply(record, config).map_err(|divergence| RecoveryError::Diverged { index, divergence })?;
         replayed += 1;
     }
+    if settled < skipped {
+        // Whoever went on would take the next records for some that the checkpoint covers.
+        let message = format!("the checkpoint covers {skipped} settled records, and {settled} are left of the log");
+        return Err(RecoveryError::Damaged(message));
+    }
     if !config.policies.durable_approvals {
         forget_approvals(&mut run);
     }

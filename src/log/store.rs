@@ -171,17 +171,22 @@ impl Store for MemoryStore {
 
 /// A snapshot as text with its number and checksum: `generation checksum json`.
 pub fn seal(generation: u64, json: &str) -> String {
-    format!("{generation} {:016x} {json}", hash64(json.as_bytes()))
+    format!("{generation} {:016x} {json}", checksum(generation, json))
+}
+
+/// Of the generation as well: a changed one would let an older checkpoint pass for the newest.
+fn checksum(generation: u64, json: &str) -> u64 {
+    hash64(format!("{generation} {json}").as_bytes())
 }
 
 /// Opens what [`seal`] made. The error says what is wrong with it.
 pub fn unseal(text: &str) -> FoundSnapshot {
     let mut parts = text.splitn(3, ' ');
     let generation = parts.next().and_then(|part| part.parse().ok());
-    let checksum = parts.next().and_then(|part| u64::from_str_radix(part, 16).ok());
+    let found_sum = parts.next().and_then(|part| u64::from_str_radix(part, 16).ok());
     let json = parts.next().unwrap_or_default();
-    let state = match (generation, checksum) {
-        (Some(_), Some(sum)) if sum == hash64(json.as_bytes()) => {
+    let state = match (generation, found_sum) {
+        (Some(generation), Some(sum)) if sum == checksum(generation, json) => {
             checkpoint::decode(json).map(Arc::new).map_err(|error| error.to_string())
         }
         (Some(_), Some(_)) => Err("the checksum does not fit: the checkpoint is torn or was changed".to_string()),

@@ -379,3 +379,48 @@ fn a_resume_takes_the_run_over_before_it_reads_the_log() {
     assert_eq!(records.iter().filter(is_result).count(), 1, "the result that was written last is read, not bought again");
     assert_eq!(requests(second.world(), "search_kb"), 1);
 }
+
+#[test]
+fn a_log_that_is_shorter_than_its_checkpoint_is_damaged_and_is_taken_from_nobody() {
+    let mut store = MemoryStore::default();
+    let mut session = Session::start(setup(), &mut store).unwrap();
+    run_until(&mut session, &mut store, |session| is_at_tool(session, "issue_refund", When::After));
+    session.crash(&mut store);
+    for lost in 1..=session.log().len() {
+        let mut text = TextStore::of(&store);
+        text.lines.truncate(text.lines.len() - lost);
+        let covered = text.read().snapshots[0].state.as_ref().unwrap().log_position;
+        let left = text.read().records.iter().filter(|record| record.body.is_settled()).count() as u64;
+        let mut again = session.clone();
+        let epoch = text.epoch;
+        match again.resume(&mut text) {
+            Err(SessionError::Recovery(RecoveryError::Damaged(message))) => {
+                assert!(left < covered, "{lost}: {message}");
+                assert_eq!(message, format!("the checkpoint covers {covered} settled records, and {left} are left of the log"));
+                assert_eq!(text.epoch, epoch, "the agent that has the run keeps it");
+            }
+            Ok(()) => assert!(left >= covered, "{lost} lost: {left} of {covered}"),
+            Err(error) => panic!("{lost}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn what_was_asked_decided_and_sent_has_to_be_what_the_model_planned() {
+    let mut store = MemoryStore::default();
+    let mut session = Session::start(setup(), &mut store).unwrap();
+    run_until(&mut session, &mut store, |session| is_at_tool(session, "issue_refund", When::After));
+    session.crash(&mut store);
+    let whole = TextStore::of(&store);
+    let mut changed = 0;
+    let is_of_the_call = |line: &&str| line.contains("\"amount\":288.00") && !line.contains("\"tool_result\"");
+    for (index, line) in whole.lines.iter().map(String::as_str).enumerate().filter(|(_, line)| is_of_the_call(line)) {
+        let mut text = TextStore { lines: whole.lines.clone(), slots: whole.slots.clone(), ..TextStore::default() };
+        text.lines[index] = line.replace("\"amount\":288.00", "\"amount\":100.00");
+        let error = session.clone().resume(&mut text).unwrap_err();
+        assert!(matches!(error, SessionError::Recovery(RecoveryError::Diverged { .. })), "{line}: {error}");
+        changed += 1;
+    }
+    // The model's plan, the question, the decision, the call.
+    assert_eq!(changed, 4);
+}
