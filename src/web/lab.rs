@@ -132,8 +132,13 @@ impl Lab {
         let damaged = |error: &dyn fmt::Display| lab_error("damaged", &unreadable(run_id, error));
         let json = store.get("scenario").ok_or_else(|| damaged(&"its scenario is missing"))?;
         let scenario = scenario_of(&json)?;
-        let Kept { mechanisms, seed, progress, branch, deeds } = read_session(&text).map_err(|error| damaged(&error))?;
+        let Kept { mechanisms, seed, progress, branch, deeds, rows: kept_rows } =
+            read_session(&text).map_err(|error| damaged(&error))?;
         let rows = read_rows(&store, 0).map_err(|error| damaged(&error))?;
+        if (rows.len() as u64) < kept_rows {
+            // Without them money would move a second time, and the books would not show it.
+            return Err(damaged(&format!("row {} of the world’s books is missing", rows.len())));
+        }
         let saved_rows = rows.len();
         let setup = Setup { scenario, mechanisms, seed, interactive: true, branch };
         let origin = store.get("origin");
@@ -464,6 +469,7 @@ fn write_session(session: &Session, branch: u32, deeds: &[Deed]) -> String {
     put("question_open", question_open.into());
     put("branch", branch.into());
     put("moment", session.moment().into());
+    put("rows", session.world().rows().len().into());
     put("alive", (session.agent().is_some() && session.status().is_none()).into());
     put("deeds", deeds.iter().map(Deed::to_json).collect());
     put("saved_at_ms", (now_ms() as u64).into());
@@ -488,6 +494,8 @@ struct Kept {
     progress: Progress,
     branch: u32,
     deeds: Vec<Deed>,
+    /// Rows of the world's books. There may be more of them, as they are written first.
+    rows: u64,
 }
 
 fn read_session(text: &str) -> Result<Kept, ReadError> {
@@ -511,6 +519,7 @@ fn read_session(text: &str) -> Result<Kept, ReadError> {
             progress,
             branch: from.optional("branch", Fields::small_count).unwrap_or(0),
             deeds,
+            rows: from.optional("rows", Fields::count).unwrap_or(0),
         }
     })
 }

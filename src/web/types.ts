@@ -253,7 +253,8 @@ export interface Question {
   args_json: string;
   /** The arguments one by one, for the card; values as JSON text. */
   args: { name: string; value: string }[];
-  status: 'open' | 'approved' | 'denied' | 'expired';
+  /** `lost`: the inbox was kept in memory alone, and went with its agent. */
+  status: 'open' | 'approved' | 'denied' | 'expired' | 'lost';
   approver: string | null;
   note: string | null;
   asked_s: number;

@@ -162,3 +162,18 @@ test('who has lost the run decides nothing in it', async () => {
   await other.finish();
   assert.deepEqual(await other.books(), ONE_REFUND);
 });
+
+test('a question that was lost with its agent is nobody’s to decide', async () => {
+  const { page, lab } = await openLab({
+    path: '?speed=max#v=1&scenario=double-charge&off=durable_approvals&seed=7',
+  });
+  await lab.run();
+  await lab.stands('waiting');
+  await page.keyboard.press('x');
+  await lab.stands('agent gone');
+  await page.getByText('issue_refund: the question was lost with its agent').waitFor();
+  assert.equal(await page.getByRole('button', { name: /^(Approve|Deny)/ }).count(), 0);
+  await lab.button('Resume').click();
+  await lab.finish();
+  assert.deepEqual(await lab.brokenInvariants(), ['Nobody is asked twice about one action']);
+});

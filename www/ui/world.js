@@ -76,6 +76,9 @@ function billing(props) {
     </ol>`;
 }
 
+/** @type {Record<string, string>} */
+const WORDS = { open: 'a question is open', lost: 'the question was lost with its agent' };
+
 /** @param {World} props */
 function inbox({ world, lit, onSelect, onDecide }) {
   return html`<h3>
@@ -86,7 +89,7 @@ function inbox({ world, lit, onSelect, onDecide }) {
       ${latest(world.inbox).map(
         ({ seq, record, approval_key, tool, args, status, approver, note, asked_s }) =>
           html`<li class=${lit.has(seq) ? 'lit' : ''} ${mark(status)}>
-            ${entry(status === 'open' ? 'approval_request' : status === 'approved' ? 'check' : 'close', `${tool}: ${status === 'open' ? 'a question is open' : status}${approver ? ` by ${approver}` : ''}`, asked_s, record, onSelect)}
+            ${entry(status === 'open' ? 'approval_request' : status === 'approved' ? 'check' : 'close', `${tool}: ${WORDS[status] ?? status}${approver ? ` by ${approver}` : ''}`, asked_s, record, onSelect)}
             <p class="aside">${args.map(({ name, value }) => `${name} ${value}`).join(', ')}</p>
             ${note ? html`<p class="aside">“${note}”</p>` : nothing}
             ${

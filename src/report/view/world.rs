@@ -142,13 +142,18 @@ fn inbox_views(world: &World, at_s: impl Fn(u64) -> Value, known_rows: usize) ->
         news.any(|row| matches!(&row.entry, Entry::Decision { key, .. } if **key == *wanted))
     };
     let argument = |name: &str, value: &Value| object([("name", name.into()), ("value", compact(value).into())]);
+    // An inbox that was kept in memory was lost with its agent, and with it the questions that were open.
+    let lost = world.rows().iter().rposition(|row| row.entry == Entry::InboxLost);
     let mut views = Vec::new();
     for question in world.questions() {
-        if question.seq < known_rows && !decided_anew(question.key) {
+        let lost = lost.filter(|place| question.decided.is_none() && *place > question.seq);
+        let is_news = question.seq >= known_rows || lost.is_some_and(|place| place >= known_rows);
+        if !is_news && !decided_anew(question.key) {
             continue;
         }
         let (status, approver, note) = match question.decided.map(|row| &row.entry) {
             Some(Entry::Decision { status, approver, note, .. }) => (status.word(), Some(approver), note.as_ref()),
+            _ if lost.is_some() => ("lost", None, None),
             _ => ("open", None, None),
         };
         let args = match question.args.as_ref() {
