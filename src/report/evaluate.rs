@@ -100,7 +100,7 @@ fn finished(story: &Story) -> Finding {
     let last = story.records.last().copied();
     let Some((index, _, status)) = story.stop() else {
         let kind = story.kinds.last().map_or("nothing", String::as_str);
-        return fail(last.into_iter().collect(), format!("The trace ends with a {kind} record and has no `stop`."));
+        return fail(last.into_iter().collect(), format!("The trace ends with the record {kind} and has no `stop`."));
     };
     let acts = |kind: &str| {
         matches!(kind, "llm_request" | "llm_call" | "llm_retry" | "tool_call" | "tool_retry" | "tool_result" | "approval_request")
@@ -450,6 +450,13 @@ fn complete(story: &Story) -> Finding {
         return not_applicable(Vec::new(), "The trace has no model call with a step.");
     };
     let ends: Vec<usize> = [story.records.first(), story.records.last()].into_iter().flatten().copied().collect();
-    let journal = if story.has.requests && story.has.intents { ", every intent has its outcome" } else { "" };
+    let is_open = story.open_request.is_some()
+        || story.open_question.is_some()
+        || story.calls.iter().any(|call| call.result.is_none() && !call.events.is_empty());
+    let journal = match (story.has.requests && story.has.intents, is_open) {
+        (false, _) => "",
+        (true, false) => ", every intent has its outcome",
+        (true, true) => ", and every intent has its outcome but the last, at which the trace ends",
+    };
     pass(ends, format!("Steps {first} to {last} are there{journal}."))
 }

@@ -192,7 +192,7 @@ impl Trace {
         if matches!(self.lines.get(index)?.form, Form::Broken(_)) {
             return None;
         }
-        parse(self.text(index)).ok()
+        parse_line(self.text(index)).ok().map(|(value, _)| value)
     }
 
     /// The record of a line. In one that lacks a field stands a neutral value for it (nothing, zero): look at the line's remarks
@@ -293,14 +293,21 @@ fn more_in(value: &Value, remarks: &Remarks) -> String {
 
 /// What a record of another program says in a line: as one of ours if it says enough, with what it says besides; else as it stands.
 fn foreign_text(record: &Record, remarks: &Remarks, as_ours: String, line: &str, extra: &str) -> String {
-    let calls = match &record.body {
-        RecordBody::LlmCall(call) => call.tool_calls.iter().map(|call| call.identity.to_string()).collect(),
-        _ => Vec::new(),
+    let (calls, planned) = match &record.body {
+        RecordBody::LlmCall(call) => (
+            call.tool_calls.iter().map(|call| call.identity.to_string()).collect(),
+            call.plan.iter().flatten().map(|step| step.to_string()).collect(),
+        ),
+        _ => (Vec::new(), Vec::new()),
     };
     let is_named = |field: &str| remarks.missing.iter().any(|missing| missing == field);
-    let is_empty = ["tool", "args", "decision", "approver", "guard", "observed", "status"].into_iter().any(is_named);
+    // What is said of a retry names no tool.
+    let is_retry = matches!(record.body, RecordBody::ToolRetry { .. });
+    let is_empty = ["args", "decision", "approver", "guard", "observed", "status"].into_iter().any(is_named)
+        || (is_named("tool") && !is_retry);
     let said = match as_ours.as_str() {
         "" if !calls.is_empty() => format!("calls {}", preview(&calls.join(", "), 140)),
+        "" if !planned.is_empty() => format!("plans {}", preview(&planned.join(", "), 140)),
         "" => return preview(line, 140).to_string(),
         _ if is_empty || !remarks.wrong.is_empty() => return preview(line, 140).to_string(),
         _ => as_ours,
@@ -322,13 +329,42 @@ fn form_of(line: &[u8], is_last: bool) -> (Form, Option<Record>, Value) {
         Ok(text) => text,
         Err(error) => return broken(format!("not UTF-8 text from byte {} of the line on", error.valid_up_to() + 1)),
     };
-    match parse(text) {
-        Ok(value) if value.is_object() => match complete(value) {
-            (record, remarks, value) if remarks == Remarks::default() => (Form::Known, record, value),
-            (record, remarks, value) => (Form::Foreign(Box::new(remarks)), record, value),
-        },
-        Ok(other) => (Form::Broken(wrong("$", "an object", &other).message().into()), None, Value::Null),
+    match parse_line(text) {
+        Ok((value, not_json)) if value.is_object() => {
+            let (record, mut remarks, value) = complete(value);
+            remarks.wrong.extend(not_json.map(|word| format!("{word}: JSON has no such number; it is read as null")));
+            let form = if remarks.is_empty() { Form::Known } else { Form::Foreign(Box::new(remarks)) };
+            (form, record, value)
+        }
+        Ok((other, _)) => (Form::Broken(wrong("$", "an object", &other).message().into()), None, Value::Null),
         Err(error) => broken(in_one_line(&error)),
+    }
+}
+
+/// The JSON of a line. Python writes numbers that JSON does not have, `NaN` and `Infinity`: `null` is read for each of them, and the
+/// first is named.
+fn parse_line(text: &str) -> Result<(Value, Option<&'static str>), ReadError> {
+    let error = match parse(text) {
+        Ok(value) => return Ok((value, None)),
+        Err(error) => error,
+    };
+    let (mut mended, mut first, mut in_string, mut rest) = (String::new(), None, false, text);
+    while let Some(character) = rest.chars().next() {
+        let word = ["NaN", "-Infinity", "Infinity"].into_iter().find(|word| !in_string && rest.starts_with(word));
+        let taken = match word {
+            Some(word) => word.len(),
+            // What is escaped ends no string.
+            None if in_string && character == '\\' => rest.char_indices().nth(2).map_or(rest.len(), |(end, _)| end),
+            None => character.len_utf8(),
+        };
+        in_string ^= character == '"';
+        mended += if word.is_some() { "null" } else { &rest[..taken] };
+        first = first.or(word);
+        rest = &rest[taken..];
+    }
+    match first {
+        Some(_) => parse(&mended).map(|value| (value, first)).map_err(|_| error),
+        None => Err(error),
     }
 }
 
@@ -341,14 +377,22 @@ fn in_one_line(error: &ReadError) -> String {
 
 /// What a file is that is no trace.
 fn what_it_is(bytes: &[u8]) -> Option<&'static str> {
-    let text = std::str::from_utf8(bytes).ok()?;
-    match parse(text.trim_start_matches('\u{feff}')).ok()? {
+    let text = std::str::from_utf8(bytes).ok()?.trim_start_matches('\u{feff}');
+    let Ok(value) = parse(text) else {
+        let is_indented = text.trim_start().starts_with('{') && text.lines().next().is_some_and(|first| parse(first).is_err());
+        return (is_indented && text.contains("\n}"))
+            .then_some("a record goes over several lines; in a trace each stands on one line");
+    };
+    match value {
         Value::Array(_) => Some("this is a JSON array; a trace has one record, a JSON object, a line"),
         Value::Object(fields) if fields.contains_key("type") => None,
         Value::Object(fields) if fields.contains_key("messages") => Some("this is a checkpoint, not a trace"),
         Value::Object(fields) if fields.contains_key("script") => Some("this is a scenario, not a trace"),
         Value::Object(fields) if fields.contains_key("resourceSpans") => {
             Some("this is an OpenTelemetry export; what is read is the log from which it was made")
+        }
+        Value::Object(fields) if COMMON.iter().all(|(name, _)| !fields.contains_key(*name)) => {
+            Some("this is a JSON object without `ts`, `run_id`, `step` and `type`, no record of a trace")
         }
         _ => None,
     }

@@ -9,6 +9,7 @@ use crashlab::lab::spots::Progress;
 use crashlab::log::checkpoint;
 use crashlab::log::record::{Record, RecordBody, read_log};
 use crashlab::log::store::{MemoryStore, Store};
+use crashlab::report::diagnose::diagnose;
 use crashlab::report::imported::{Form, MAX_BROKEN, MAX_RECORDS, Trace, read_checkpoint};
 use serde_json::{Value, json};
 
@@ -60,6 +61,45 @@ fn three_lines_of_a_python_program_load_as_they_are() {
     assert_eq!(rows[1].record.line, PYTHON.lines().nth(1).unwrap());
     let summary = trace.summary();
     assert_eq!((summary.records, summary.foreign, summary.runs.len(), summary.problems.len()), (3, 3, 1, 0));
+}
+
+#[test]
+fn a_retry_that_names_no_tool_and_a_plan_without_calls_are_told_in_words() {
+    let text = concat!(
+        r#"{"ts": 0.0, "run_id": "r", "step": 4, "type": "llm_call", "plan": ["get_invoice", "reply"], "tool_calls": [], "input_tokens": 787}"#,
+        "\n",
+        r#"{"ts": 0.061, "run_id": "r", "step": 4, "type": "tool_retry", "attempt": 1, "error": "503", "backoff_s": 0.061}"#,
+    );
+    let rows = read(text).rows(0, 2);
+    assert_eq!(rows[0].record.text, "plans get_invoice, reply");
+    assert_eq!(rows[1].record.text, "attempt 1 failed (503); again in 61 ms");
+    let told = diagnose(&read(text)).remove(0);
+    assert!(told.why.contains("a tool without a name"), "{told:?}");
+}
+
+#[test]
+fn numbers_that_python_writes_and_json_does_not_have_are_named_and_read_as_null() {
+    let line = r#"{"ts": 1.5, "run_id": "r", "step": 0, "type": "llm_call", "thought": "NaN \"Infinity", "cost_usd": NaN, "input_tokens": 12, "more": [-Infinity]}"#;
+    let trace = read(line);
+    let RecordBody::LlmCall(call) = trace.record(0).unwrap().body else { panic!() };
+    assert_eq!((call.input_tokens, &*call.thought), (12, "NaN \"Infinity"));
+    assert_eq!(trace.value(0).unwrap()["more"], json!([null]));
+    assert_eq!(trace.bytes(), line.as_bytes(), "what is exported is what was there");
+    let (_, _, wrong) = remarks(&trace, 0);
+    assert!(wrong.contains(&"NaN: JSON has no such number; it is read as null".to_string()), "{wrong:?}");
+    for broken in [r#"{"a": NaNa}"#, r#"{"a": 1, NaN: 2}"#] {
+        assert!(
+            matches!(Trace::read(format!("{line}\n{broken}").as_bytes()).unwrap().lines()[1].form, Form::Broken(_)),
+            "{broken}"
+        );
+    }
+}
+
+#[test]
+fn what_is_an_object_and_no_record_and_a_trace_over_several_lines_are_refused_in_words() {
+    assert_eq!(refused("{}"), "line 1: this is a JSON object without `ts`, `run_id`, `step` and `type`, no record of a trace");
+    let indented = "{\n  \"type\": \"stop\"\n}\n{\n  \"type\": \"stop\"\n}\n";
+    assert_eq!(refused(indented), "line 1: a record goes over several lines; in a trace each stands on one line");
 }
 
 #[test]

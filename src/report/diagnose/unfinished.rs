@@ -63,9 +63,9 @@ fn question(story: &Story, tool: &str, nothing_happened: bool) -> Told {
     let change = if nothing_happened {
         "Resume it: the question is put then."
     } else if story.has_mechanism(Mechanism::DurableApprovals.text().id) {
-        "Resume it: the question and its answer are kept outside the agent, and nobody is asked twice."
+        "Answer it. Resume it if the agent is gone: question and answer are kept outside the agent, and nobody is asked twice."
     } else {
-        "When it is resumed, the person is asked the same again: “Durable approvals”, which keeps question and answer outside the agent, was off."
+        "Answer it. If the agent is gone, the person is asked the same again: “Durable approvals”, which keeps question and answer outside the agent, was off."
     };
     (what, change.to_string())
 }

@@ -223,6 +223,11 @@ fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
     value.get(key)?.as_str()
 }
 
+/// The tool that a record or a call names.
+fn tool_of(value: &Value) -> String {
+    text(value, "tool").or(text(value, "name")).unwrap_or("a tool without a name").to_string()
+}
+
 /// An amount of USD.
 pub fn usd(value: Option<&Value>) -> Option<PicoUsd> {
     decimal(value?)?.scaled(12).map(PicoUsd)

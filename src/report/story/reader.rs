@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::super::imported::{Form, Trace};
-use super::{Call, CallResult, Decision, Did, Event, ModelCall, Request, Story, is_refund, outcome_of, text, usd};
+use super::{Call, CallResult, Decision, Did, Event, ModelCall, Request, Story, is_refund, outcome_of, text, tool_of, usd};
 use crate::agent::canonical::canonical;
 use crate::agent::protocol::Outcome;
 use crate::agent::tools::ToolSpec;
@@ -224,9 +224,9 @@ impl<'a> Reader<'a> {
         self.resumed_since_turn = false;
         let calls = value.get("tool_calls").and_then(Value::as_array);
         for call in calls.into_iter().flatten() {
-            let tool = text(call, "name").or(text(call, "tool")).unwrap_or_default();
+            let tool = tool_of(call);
             let args = call.get("args").or(call.get("arguments"));
-            let place = self.new_call(tool, args, text(call, "id"), step);
+            let place = self.new_call(&tool, args, text(call, "id"), step);
             self.story.calls[place].proposed = Some(index);
             self.turn.push(place);
         }
@@ -256,7 +256,7 @@ impl<'a> Reader<'a> {
 
     fn take_question(&mut self, index: usize, step: Option<u32>, value: &Value) {
         self.story.has.questions = true;
-        let tool = text(value, "tool").unwrap_or_default().to_string();
+        let tool = tool_of(value);
         let key = text(value, "approval_key").unwrap_or_default();
         let again = key.contains(":in-doubt:");
         self.story.questions.push((index, key.to_string()));
@@ -266,7 +266,7 @@ impl<'a> Reader<'a> {
     }
 
     fn take_decision(&mut self, index: usize, step: Option<u32>, value: &Value) {
-        let tool = text(value, "tool").unwrap_or_default().to_string();
+        let tool = tool_of(value);
         let reused = value.get("reused") == Some(&Value::Bool(true));
         if self.story.open_question.take().is_none() && !reused {
             self.without_question.push(index);
@@ -296,7 +296,7 @@ impl<'a> Reader<'a> {
         if let Some((question, tool)) = self.story.open_question.take() {
             self.gap(index, format!("the decision about {tool}, asked in record {question}, is missing"));
         }
-        let tool = text(value, "tool").unwrap_or_default().to_string();
+        let tool = tool_of(value);
         let call_id = text(value, "call_id");
         let by_id = call_id.and_then(|id| {
             let fits = |place: &&usize| {
@@ -345,7 +345,7 @@ impl<'a> Reader<'a> {
     }
 
     fn take_retry(&mut self, index: usize, step: Option<u32>, value: &Value) {
-        let tool = text(value, "tool").unwrap_or_default().to_string();
+        let tool = tool_of(value);
         let error = text(value, "error").unwrap_or_default().to_string();
         let place = self.call_for(&tool, value, step);
         let is_sent = matches!(self.story.calls[place].events.last(), Some(Event { what: Did::Sent { .. }, .. }));
@@ -357,7 +357,7 @@ impl<'a> Reader<'a> {
     }
 
     fn take_result(&mut self, index: usize, step: Option<u32>, value: &Value) {
-        let tool = text(value, "tool").or(text(value, "name")).unwrap_or_default().to_string();
+        let tool = tool_of(value);
         let place = self.call_for(&tool, value, step);
         let preview = text(value, "preview").and_then(|preview| serde_json::from_str::<Value>(preview).ok());
         let result = value.get("result").cloned().or(preview).unwrap_or_default();
