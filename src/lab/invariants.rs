@@ -15,7 +15,7 @@ use crate::agent::config::Config;
 use crate::agent::money::{PicoUsd, cents_text};
 use crate::agent::run::is_unknown;
 use crate::agent::state::ApprovalStatus;
-use crate::agent::text::plural;
+use crate::agent::text::{contains, plural};
 use crate::json::decimal;
 use crate::log::record::{InDoubt, Record, RecordBody};
 
@@ -291,6 +291,9 @@ fn told_the_truth(evidence: &Evidence) -> Result<String, String> {
     let handed_over = rows.iter().any(|row| matches!(row.entry, Entry::Escalation { .. }));
     match untruth(text, &refunds, handed_over) {
         Some(why) => Err(why),
+        None if handed_over && !refunds.iter().any(|(_, number)| contains(text, number)) => {
+            Ok("a person takes over, who looks at the books and tells".to_string())
+        }
         None => Ok(format!("the answer is true of {}", plural(refunds.len(), "refund"))),
     }
 }
