@@ -245,3 +245,30 @@ test('what is dragged over the page is told where it can be dropped', async () =
   await page.evaluate(() => dispatchEvent(new DragEvent('dragleave', { relatedTarget: null })));
   await page.getByText('Drop a trace, a checkpoint or a run').waitFor({ state: 'hidden' });
 });
+
+test('a run that a file lies over is driven by nobody, and nothing of it is lost', async () => {
+  const { page, lab, files } = await finished();
+  const before = await session(page);
+  await files.drop('python.jsonl', PYTHON);
+  await page.getByText('python.jsonl: 3 records').waitFor();
+  const run = page.getByRole('group', { name: 'Run', exact: true });
+  for (const name of ['Run again', 'Step', 'Crash', 'Resume', 'Reset'])
+    assert.ok(await run.getByRole('button', { name, exact: true }).isDisabled(), name);
+  for (const key of ['Space', 's', 'x', 'r', 'a']) await page.keyboard.press(key);
+  assert.equal(await page.getByText('A charge is refunded at most once').count(), 0);
+  await page.getByRole('button', { name: 'Back to the run' }).click();
+  await lab.stands('done');
+  assert.deepEqual(await session(page), before);
+});
+
+test('a file that is dropped before anything can take it is not left to the browser', async () => {
+  const { page } = await openLab({ path: '' });
+  const left = await page.evaluate((text) => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([text], 'early.jsonl'));
+    const event = (sign) => new DragEvent(sign, { bubbles: true, cancelable: true, dataTransfer });
+    return ['dragover', 'drop'].filter((sign) => document.body.dispatchEvent(event(sign)));
+  }, PYTHON);
+  assert.deepEqual(left, [], 'the browser would open the file itself');
+  await page.getByText('early.jsonl: 3 records').waitFor();
+});

@@ -159,3 +159,12 @@ test('keys belong to the field while somebody types', async () => {
   assert.equal(await note.inputValue(), 'add x and r');
   assert.equal(await lab.state.textContent(), 'waiting');
 });
+
+for (const start of ['#', '?embed#'])
+  test(`a link with a seed that is too large is told, and there is a run all the same (${start})`, async () => {
+    const { page, lab } = await openLab({
+      path: `${start}v=1&scenario=denied&seed=18446744073709551616`,
+    });
+    await page.getByText('is not a whole number from 0 to 18446744073709551615').waitFor();
+    await lab.stands('ready');
+  });
