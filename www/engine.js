@@ -160,7 +160,7 @@ export class Engine {
     };
     const { run_id } = this.view;
     this.#tell(options, { deeds, records: record + 1 }, () => this.#putAside(run_id));
-    this.name = `Branch at record ${record}`;
+    this.name = `Branch ${this.branch} at record ${record}`;
     this.refresh();
   }
 
@@ -286,11 +286,24 @@ export class Engine {
 
   /** @param {string} run_id */
   forget(run_id) {
+    this.shelf.delete(run_id);
     lab.forget_run(run_id);
   }
 
   /**
-   * Unfinished runs in this browser, without the present one.
+   * Puts a run of the browser's storage beside the present one, to be looked at.
+   * @param {string} run_id
+   * @param {string} name
+   */
+  shelve(run_id, name) {
+    const next = lab.Lab.open(run_id);
+    const growing = new Growing();
+    const records = next.records(0);
+    this.shelf.set(run_id, { lab: next, records, growing, lasting: true, goesOn: true, name });
+  }
+
+  /**
+   * Runs in this browser, without those that this page has.
    * @returns {Promise<Offer[]>}
    */
   async offers() {
@@ -299,10 +312,7 @@ export class Engine {
     const runs = lab
       .saved_runs()
       .filter(
-        (run) =>
-          run.status === null &&
-          !this.shelf.has(run.run_id) &&
-          (this.prepared || run.run_id !== this.view?.run_id),
+        (run) => !this.shelf.has(run.run_id) && (this.prepared || run.run_id !== this.view?.run_id),
       );
     const elsewhere = await written(runs.map(({ run_id }) => run_id));
     return runs.map((run) => ({ ...run, elsewhere: elsewhere.has(run.run_id) }));

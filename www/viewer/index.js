@@ -13,6 +13,7 @@ import { detail } from './detail.js';
 import { showDrop } from './drop.js';
 import { help } from './help.js';
 import { imported } from './imported.js';
+import { nameOf, settleName } from './names.js';
 import { runs } from './runs.js';
 import { saved } from './saved.js';
 import { stand } from './stand.js';
@@ -116,22 +117,37 @@ export function createViewer(reader, draw) {
     },
 
     /** Runs of before, and runs beside the present one. @param {unknown} first  What stands above them. */
-    others: (first) =>
-      html`<div class="above">
+    others: (first) => {
+      const present = engine.prepared ? null : (engine.view?.run_id ?? null);
+      if (present && engine.lasting)
+        engine.name = settleName(present, engine.name, (run_id) => engine.isKept(run_id));
+      const kept = reader.offers
+        .filter(({ run_id }) => run_id !== present && !engine.shelf.has(run_id))
+        .map((offer) => ({ ...offer, name: nameOf(offer.run_id) }));
+      const shelf = [...engine.shelf].map(([run_id, { name }]) => ({ run_id, name }));
+      /** @param {(run_id: string) => void} action */
+      const beside = (action) => (/** @type {string} */ run_id) => {
+        const name = nameOf(run_id);
+        if (engine.shelf.has(run_id) || reader.attempt(() => engine.shelve(run_id, name)))
+          action(run_id);
+      };
+      return html`<div class="above">
         ${first}
         ${saved({
-          offers: reader.offers,
+          offers: kept.filter(({ status }) => status === null),
           onResume: (run_id) => reader.takeUp(run_id),
           onLook: (run_id) => reader.look(run_id),
           onForget: (run_id) => reader.forget(run_id),
         })}
         ${runs({
-          present: engine.prepared ? null : engine.name,
-          shelf: [...engine.shelf].map(([run_id, { name }]) => ({ run_id, name })),
-          onSwitch: (run_id) => reader.switchTo(run_id),
-          onCompare: (run_id) => reader.compare(run_id),
+          present: present && engine.name,
+          others: [...shelf, ...kept.filter((run) => run.status !== null && !run.elsewhere)],
+          onSwitch: beside((run_id) => reader.switchTo(run_id)),
+          onCompare: beside((run_id) => reader.compare(run_id)),
+          onForget: (run_id) => reader.forget(run_id),
         })}
-      </div>`,
+      </div>`;
+    },
 
     /**
      * Timeline, trace and record of the present run.

@@ -1,33 +1,59 @@
-/** The runs of this page beside each other: the present one, and those that it branched from or that branched from it. */
+/**
+ * Runs beside each other: the present one, those that it branched from or that branched from it, and finished ones that are kept in this
+ * browser.
+ */
 import { html, nothing } from 'lit/html.js';
+import { ago, plural } from '../ui/format.js';
 import { glyph } from '../ui/glyph.js';
 import 'sheet:./runs.css';
 
 /**
+ * @typedef {{ run_id: string, name: string } & Partial<import('../engine.js').Offer>} Other
  * @typedef {object} Runs
  * @property {string | null} present
- * @property {{ run_id: string, name: string }[]} shelf
+ * @property {Other[]} others
  * @property {(run_id: string) => void} onSwitch
  * @property {(run_id: string) => void} onCompare
+ * @property {(run_id: string) => void} onForget
  */
 
 /** @param {Runs} props */
-export function runs({ present, shelf, onSwitch, onCompare }) {
-  if (shelf.length === 0) return nothing;
-  return html`<nav class="runs" aria-label="Runs beside each other">
+export function runs({ present, others, onSwitch, onCompare, onForget }) {
+  if (others.length === 0) return nothing;
+  return html`<nav class="runs scroller" aria-label="Runs beside each other">
     ${present === null ? nothing : html`<span class="present" aria-current="true">${glyph('branch')}${present}</span>`}
-    ${shelf.map(
-      ({ run_id, name }) =>
+    ${others.map(
+      (other) =>
         html`<span class="other">
-          <button class="button small" @click=${() => onSwitch(run_id)}>${name}</button>
+          <button class="button small" title=${about(other)} @click=${() => onSwitch(other.run_id)}>
+            ${other.name}
+          </button>
           ${
             present === null
               ? nothing
-              : html`<button class="button small quiet" @click=${() => onCompare(run_id)}>
+              : html`<button class="button small quiet" @click=${() => onCompare(other.run_id)}>
                   Compare
                 </button>`
           }
+          <button
+            class="button small quiet icon"
+            aria-label=${`Forget ${other.name}`}
+            title="Forget this run"
+            @click=${() => onForget(other.run_id)}
+          >
+            ${glyph('close')}
+          </button>
         </span>`,
     )}
   </nav>`;
+}
+
+/**
+ * What tells runs of one name apart.
+ * @param {Other} other
+ */
+function about({ scenario_title, records, status, last_active_ms }) {
+  if (records === undefined) return nothing;
+  const when = last_active_ms ? `, ${ago(last_active_ms)}` : '';
+  return `${scenario_title}: ${status}, ${plural(records, 'record')}${when}`;
 }

@@ -6,7 +6,7 @@ import 'sheet:./saved.css';
 
 /**
  * @typedef {object} Saved
- * @property {import('../engine.js').Offer[]} offers
+ * @property {(import('../engine.js').Offer & { name: string })[]} offers
  * @property {(run_id: string) => void} onResume
  * @property {(run_id: string) => void} onLook
  * @property {(run_id: string) => void} onForget
@@ -22,6 +22,7 @@ export function saved({ offers, onResume, onLook, onForget }) {
           run_id,
           task_id,
           scenario_title,
+          name,
           step,
           question_open,
           damage,
@@ -37,7 +38,7 @@ export function saved({ offers, onResume, onLook, onForget }) {
             <p>
               <strong>${task_id} ${state}</strong>
               <small
-                >${scenario_title},
+                >${scenario_title}, ${name},
                 ${plural(records, 'record')}${when}${question_open ? '. A question is waiting for an answer' : ''}${damage ? `. ${damage}` : ''}</small
               >
             </p>
