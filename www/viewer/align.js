@@ -65,7 +65,10 @@ export function align(left, right) {
   }
   for (let i = tail; i > 0; i--) pairs.push([left[a.length - i], right[b.length - i], true]);
   const joined = join(pairs);
-  return { pairs: joined, parting: joined.findIndex(([, , same]) => !same) };
+  // How they were set up is known before they begin; they part where they do something else.
+  const differs = (/** @type {Pair} */ [, , same]) => !same;
+  const parting = joined.findIndex((pair) => differs(pair) && pair[0]?.type !== 'run_start');
+  return { pairs: joined, parting: parting < 0 ? joined.findIndex(differs) : parting };
 }
 
 /**

@@ -88,7 +88,13 @@ export function beside(left, right) {
 function sentence(pairs, parting) {
   if (parting < 0) return `The same, record by record: ${plural(pairs.length, 'record')}.`;
   const differing = pairs.filter(([, , same]) => !same).length;
-  return `The same for ${plural(parting, 'record')}, then they part. ${plural(differing, 'row')} differ${differing === 1 ? 's' : ''}.`;
+  const rows = `${plural(differing, 'row')} differ${differing === 1 ? 's' : ''}.`;
+  const before = pairs.slice(0, parting);
+  const equal = before.filter(([, , same]) => same);
+  const same = `the same for ${plural(equal.length, 'record')}, then they part. ${rows}`;
+  return equal.length === before.length
+    ? same.replace('the', 'The')
+    : `Set up differently, then ${same}`;
 }
 
 /**
