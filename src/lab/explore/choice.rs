@@ -128,6 +128,12 @@ impl Left {
         Left { crashes: bounds.crashes, faults: bounds.faults, decisions: bounds.decisions }
     }
 
+    /// How much more this is than what is left in a state: what went wrong before it.
+    pub fn more_than(self, left: Left) -> u32 {
+        let more = |all: u8, left: u8| u32::from(all.saturating_sub(left));
+        more(self.crashes, left.crashes) + more(self.faults, left.faults) + more(self.decisions, left.decisions)
+    }
+
     /// What is left when this has been chosen in this state.
     #[must_use]
     pub fn after(self, session: &Session, choice: Choice) -> Left {

@@ -148,6 +148,17 @@ impl Graph {
         &self.edges[first as usize..next as usize]
     }
 
+    /// Whether something goes wrong with a choice in a state: a crash, a fault, a decision that is not the scenario's.
+    pub fn goes_wrong(&self, state: u32, choice: Choice) -> bool {
+        let is_decision = |choice: Choice| matches!(choice, Choice::Approve | Choice::Deny | Choice::Expire);
+        match choice {
+            Choice::GoOn | Choice::Resume => false,
+            Choice::Crash | Choice::Fault(_) => true,
+            // The scenario's is the first of them.
+            _ => self.edges(state).iter().find(|edge| is_decision(edge.choice)).is_some_and(|edge| edge.choice != choice),
+        }
+    }
+
     /// Where a choice leads.
     pub fn to(&self, state: u32, choice: Choice) -> Option<u32> {
         self.edges(state).iter().find(|edge| edge.choice == choice).map(|edge| edge.to)

@@ -1,8 +1,8 @@
 //! Every crash point of a scenario, with all mechanisms and with each one taken away.
 
+use super::Explorer;
 use super::choice::{Bounds, Choice};
 use super::story::instant;
-use super::{Explorer, Verdict};
 use crate::agent::protocol::EffectKind;
 use crate::lab::invariants::{INVARIANTS, Kind};
 use crate::lab::mechanisms::{Mechanism, Mechanisms};
@@ -62,7 +62,7 @@ pub enum Cell {
     Broken {
         /// The invariants that break, as bits by their place in the list.
         invariants: u32,
-        /// A shortest run to the first of them.
+        /// A run to the first of them in which the least goes wrong beside the crash, of these a shortest one.
         choices: Vec<Choice>,
     },
 }
@@ -137,7 +137,7 @@ impl Matrix {
 
     fn fill(&mut self, place: usize, search: &Explorer<MemoryStore>) {
         let plain = plain_run(search);
-        let nearest = Nearest::of(search);
+        let nearest = Nearest::of(search, u32::MAX);
         let cell = |row: &CrashPoint| {
             let found = plain.iter().find(|(point, _)| point.place == row.place && point.earlier == row.earlier);
             let Some((_, choices)) = found else {
@@ -197,28 +197,35 @@ pub fn place_of(effect: &EffectKind, when: When) -> String {
     format!("{} {about}/{}", effect.word(), when.word()).replace(" /", "/")
 }
 
-/// Per state, which invariants still break on some way from there, and the nearest state in which one is.
+/// Per state, which invariants still break on some way from there, and the nearest state in which one of some of them is broken: that
+/// before which the least goes wrong, of these the one with the fewest choices.
 struct Nearest {
     broken: Vec<u32>,
-    /// Choices to it, and the first of them.
-    next: Vec<Option<(u32, Choice, u32)>>,
+    /// The way to it, and the first choice of that.
+    next: Vec<Option<(Way, Choice, u32)>>,
+    mask: u32,
 }
 
+/// What goes wrong on a way, and how many choices it has.
+type Way = (u32, u32);
+
 impl Nearest {
-    fn of(search: &Explorer<MemoryStore>) -> Nearest {
+    /// `mask`: the invariants to come near to, as bits.
+    fn of(search: &Explorer<MemoryStore>, mask: u32) -> Nearest {
         let graph = search.graph();
-        let mut nearest = Nearest { broken: vec![0; graph.state_count()], next: vec![None; graph.state_count()] };
+        let mut nearest = Nearest { broken: vec![0; graph.state_count()], next: vec![None; graph.state_count()], mask };
         let order = graph.in_order().unwrap_or_default();
         for &state in order.iter().rev() {
             let mut broken = graph.broken(state);
             let mut next = None;
             for edge in graph.edges(state) {
                 broken |= nearest.broken[edge.to as usize];
-                let distance = nearest.distance(search, edge.to);
-                if let Some(distance) = distance.map(|distance| distance + 1)
-                    && next.is_none_or(|(shortest, _, _)| distance < shortest)
+                let wrong = u32::from(graph.goes_wrong(state, edge.choice));
+                if let Some((more, choices)) = nearest.way(search, edge.to)
+                    && let way = (more + wrong, choices + 1)
+                    && next.is_none_or(|(best, _, _)| way < best)
                 {
-                    next = Some((distance, edge.choice, edge.to));
+                    next = Some((way, edge.choice, edge.to));
                 }
             }
             nearest.broken[state as usize] = broken;
@@ -227,11 +234,11 @@ impl Nearest {
         nearest
     }
 
-    fn distance(&self, search: &Explorer<MemoryStore>, state: u32) -> Option<u32> {
-        if search.graph().broken(state) != 0 {
-            return Some(0);
+    fn way(&self, search: &Explorer<MemoryStore>, state: u32) -> Option<Way> {
+        if search.graph().broken(state) & self.mask != 0 {
+            return Some((0, 0));
         }
-        self.next[state as usize].map(|(distance, _, _)| distance)
+        self.next[state as usize].map(|(way, _, _)| way)
     }
 
     fn cell(&self, search: &Explorer<MemoryStore>, state: u32, through: Vec<Choice>) -> Cell {
@@ -241,7 +248,7 @@ impl Nearest {
         }
         let mut choices = through;
         let mut at = state;
-        while search.graph().broken(at) == 0
+        while search.graph().broken(at) & self.mask == 0
             && let Some((_, choice, to)) = self.next[at as usize]
         {
             choices.push(choice);
@@ -251,18 +258,21 @@ impl Nearest {
     }
 }
 
+/// Of a run through a crash: the best run through the same crash in which the invariant at this place of the list breaks.
+pub fn run_that_breaks(search: &Explorer<MemoryStore>, run: &[Choice], place: usize) -> Option<Vec<Choice>> {
+    let crash = run.iter().position(|choice| *choice == Choice::Crash)?;
+    let through = run[..=crash].to_vec();
+    let state = *search.states_of(&through)?.last()?;
+    let mask = 1 << place;
+    match Nearest::of(search, mask).cell(search, state, through) {
+        Cell::Broken { invariants, choices } if invariants & mask != 0 => Some(choices),
+        _ => None,
+    }
+}
+
 /// The ids of the invariants of some bits, those that break at once before those about a run's end.
 pub fn ids_of(bits: u32) -> Vec<&'static str> {
     let of_kind = |kind: Kind| INVARIANTS.iter().enumerate().filter(move |(_, invariant)| invariant.kind == kind);
     let all = of_kind(Kind::Always).chain(of_kind(Kind::Eventually));
     all.filter(|(place, _)| bits & (1 << place) != 0).map(|(_, invariant)| invariant.id).collect()
-}
-
-/// The first broken invariant of a search and a shortest run to it, if there is one.
-pub fn first_broken(search: &Explorer<MemoryStore>) -> Option<(&'static str, Vec<Choice>)> {
-    let broken = |place: usize| match search.verdict(place) {
-        Verdict::Broken(choices) => Some((INVARIANTS[place].id, choices)),
-        Verdict::Holds | Verdict::Happens(_) | Verdict::NeverHappens => None,
-    };
-    (0..INVARIANTS.len()).filter_map(broken).min_by_key(|(_, choices)| choices.len())
 }

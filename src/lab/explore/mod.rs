@@ -1,8 +1,9 @@
 //! The fault explorer: every crash, every fault and every decision within bounds, over the real agent.
 //!
 //! Breadth first: each state that has been found is continued by each choice that the driver has there ([`choice::choices`]), on a copy
-//! of it. Copies share what they have in common, and equal states are continued once ([`node`] says which are equal). So the first run
-//! that breaks an invariant is a shortest one, and the same input gives the same states, counts and runs.
+//! of it. Copies share what they have in common, and equal states are continued once ([`node`] says which are equal), and what the
+//! driver may still do is part of a state. So of the runs that break an invariant the search has one in which as little as possible
+//! goes wrong, and of these a shortest one; and the same input gives the same states, counts and runs.
 
 pub mod choice;
 pub mod graph;
@@ -60,10 +61,10 @@ impl<S: SearchStore> Start<S> {
 /// What has been found, per invariant by its place in the list.
 #[derive(Clone, Debug)]
 struct Tally {
-    /// The first state in which it is broken.
-    first_broken: Vec<Option<u32>>,
-    /// The first end of a run at which it holds.
-    first_held: Vec<Option<u32>>,
+    /// The first state in which it is broken, of those behind which the least went wrong, and how much that was.
+    first_broken: Vec<Option<(u32, u32)>>,
+    /// The first end of a run at which it holds, likewise.
+    first_held: Vec<Option<(u32, u32)>>,
     /// In how many states it is broken.
     broken: Vec<usize>,
     /// At how many ends of runs it holds, of those that are about the end.
@@ -203,7 +204,7 @@ impl<S: SearchStore> Explorer<S> {
         if !is_new {
             return;
         }
-        self.tally.note(to, found.broken, held);
+        self.tally.note((Left::of(&self.bounds).more_than(node.left), to), found.broken, held);
         if is_end {
             self.tally.ends += 1;
         } else {
@@ -245,15 +246,17 @@ fn found<S: SearchStore>(node: &mut Node<S>) -> Found {
 }
 
 impl Tally {
-    fn note(&mut self, state: u32, broken: u32, held: u32) {
+    /// A state, behind how much that went wrong. Of two behind which as much did, the earlier one has a lower number.
+    fn note(&mut self, state: (u32, u32), broken: u32, held: u32) {
+        let least = |best: &mut Option<(u32, u32)>| *best = Some(best.map_or(state, |best| best.min(state)));
         for place in 0..INVARIANTS.len() {
             let bit = 1 << place;
             if broken & bit != 0 {
-                self.first_broken[place].get_or_insert(state);
+                least(&mut self.first_broken[place]);
                 self.broken[place] += 1;
             }
             if held & bit != 0 {
-                self.first_held[place].get_or_insert(state);
+                least(&mut self.first_held[place]);
                 self.held[place] += 1;
             }
         }
@@ -265,9 +268,9 @@ impl Tally {
 pub enum Verdict {
     /// It holds in every state that was seen; for one that has to hold in some run: in none.
     Holds,
-    /// It is broken in a state, and this is a shortest run to one.
+    /// It is broken in a state, and this is a run to one in which as little as possible goes wrong, of these a shortest one.
     Broken(Vec<Choice>),
-    /// It has to hold in some run, and this is a shortest one.
+    /// It has to hold in some run, and this is such a one.
     Happens(Vec<Choice>),
     /// It has to hold in some run, and does in none.
     NeverHappens,
@@ -278,11 +281,11 @@ impl<S: SearchStore> Explorer<S> {
     pub fn verdict(&self, place: usize) -> Verdict {
         match INVARIANTS[place].kind {
             Kind::Always | Kind::Eventually => match self.tally.first_broken[place] {
-                Some(state) => Verdict::Broken(self.graph.choices_to(state)),
+                Some((_, state)) => Verdict::Broken(self.graph.choices_to(state)),
                 None => Verdict::Holds,
             },
             Kind::Sometimes => match self.tally.first_held[place] {
-                Some(state) => Verdict::Happens(self.graph.choices_to(state)),
+                Some((_, state)) => Verdict::Happens(self.graph.choices_to(state)),
                 None => Verdict::NeverHappens,
             },
         }
@@ -316,6 +319,11 @@ impl<S: SearchStore> Explorer<S> {
     /// At how many ends an invariant holds that is judged there.
     pub fn held_ends(&self, place: usize) -> usize {
         self.tally.held[place]
+    }
+
+    /// The runs that the search has followed, each told from the others by its choices; nothing while it has not seen all of them.
+    pub fn runs(&self) -> Option<u128> {
+        Some(self.count(0)?.first()?.all)
     }
 
     /// True if it was all done again, as a counter mattered.

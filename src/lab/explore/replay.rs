@@ -26,6 +26,7 @@ use crate::json::{Fields, ReadError, count, parse, read};
 use crate::lab::mechanisms::{Mechanism, Mechanisms};
 use crate::lab::scenario::Scenario;
 use crate::lab::session::{Session, SessionError, Setup};
+use crate::lab::shipped::{SHIPPED, shipped};
 use crate::log::record::Record;
 use crate::log::store::{MemoryStore, Store};
 
@@ -86,6 +87,8 @@ pub enum Misfit {
         recorded: u64,
         /// Digest now.
         now: u64,
+        /// The shipped scenario that has the recorded digest.
+        is: Option<&'static str>,
     },
     /// The run stands elsewhere than it stood.
     Place {
@@ -120,7 +123,10 @@ impl fmt::Display for Misfit {
             Misfit::Unreadable(error) => write!(f, "this is not a replay file: {error}"),
             Misfit::Version(found) => write!(f, "this replay file is of version {found}; this program reads version {VERSION}"),
             Misfit::NoScenario(id) => write!(f, "there is no scenario `{id}`, and the file does not hold it"),
-            Misfit::Scenario { id, recorded, now } => {
+            Misfit::Scenario { id, is: Some(is), .. } => {
+                write!(f, "the file names the scenario `{id}`, and the run was recorded in `{is}`")
+            }
+            Misfit::Scenario { id, recorded, now, is: None } => {
                 write!(
                     f,
                     "the scenario `{id}` has changed since the run was recorded: its digest was {recorded:016x}, now it is {now:016x}"
@@ -161,7 +167,7 @@ impl Replay {
         Ok(Replay {
             scenario: setup.scenario.id.clone(),
             scenario_digest: setup.scenario.digest,
-            document: super::super::shipped::shipped(&setup.scenario.id)
+            document: shipped(&setup.scenario.id)
                 .and_then(|json| Scenario::from_json(json).ok())
                 .is_none_or(|shipped| shipped.digest != setup.scenario.digest)
                 .then(|| setup.scenario.json.to_string()),
@@ -179,7 +185,14 @@ impl Replay {
         let text = self.document.clone().or_else(|| shipped(&self.scenario)).ok_or(Misfit::NoScenario(self.scenario.clone()))?;
         let scenario = Scenario::from_json(&text).map_err(Misfit::Unreadable)?;
         if scenario.digest != self.scenario_digest {
-            return Err(Misfit::Scenario { id: self.scenario.clone(), recorded: self.scenario_digest, now: scenario.digest });
+            let recorded = self.scenario_digest;
+            let has_it = |json: &str| Scenario::from_json(json).is_ok_and(|other| other.digest == recorded);
+            let is = SHIPPED.iter().find(|(_, json)| has_it(json)).map(|(id, _)| *id);
+            return Err(Misfit::Scenario { id: self.scenario.clone(), recorded, now: scenario.digest, is });
+        }
+        if scenario.id != self.scenario {
+            let expected = format!("expected `{}`, the id in the document, and `{}` stands there", scenario.id, self.scenario);
+            return Err(Misfit::Unreadable(ReadError::new("$.scenario", expected)));
         }
         Ok(Setup { scenario: Arc::new(scenario), mechanisms: self.mechanisms, seed: self.seed, interactive: true, branch: 0 })
     }
@@ -272,7 +285,8 @@ impl Replay {
         let mut mechanisms = Mechanisms::ALL_ON;
         for id in from.texts("off") {
             match Mechanism::of_id(id) {
-                Some(mechanism) => mechanisms = mechanisms.with(mechanism, false),
+                Some(mechanism) if mechanisms.has(mechanism) => mechanisms = mechanisms.with(mechanism, false),
+                Some(_) => from.note_wrong("off", "each mechanism at most once"),
                 None => from.note_wrong("off", "ids of mechanisms"),
             }
         }
@@ -289,7 +303,7 @@ impl Replay {
             }
         }
         let seed = from.text("seed").parse().unwrap_or_else(|_| {
-            from.note_wrong("seed", "a number as text");
+            from.note_wrong("seed", "a number from 0 to 2^64-1 as text");
             0
         });
         Replay {

@@ -4,7 +4,9 @@ use super::choice::{Choice, choices};
 use super::graph::Runs;
 use super::node::{Node, SearchStore};
 use super::{Explorer, go};
+use crate::agent::protocol::EffectKind;
 use crate::lab::invariants::{INVARIANTS, Kind};
+use crate::lab::scenario::When;
 use crate::lab::session::Session;
 use crate::lab::spots::gap_label;
 
@@ -81,7 +83,7 @@ impl<S: SearchStore> Explorer<S> {
         self.is_done && self.frontier.is_empty()
     }
 
-    fn count(&self, place: usize) -> Option<Vec<Runs>> {
+    pub(super) fn count(&self, place: usize) -> Option<Vec<Runs>> {
         self.is_complete().then_some(())?;
         let order = self.graph.in_order().ok()?;
         Some(self.graph.count_runs(&order, 1 << place))
@@ -184,7 +186,19 @@ fn plainest<S: SearchStore>(node: &Node<S>) -> Option<Choice> {
 /// Where a run stands, in words.
 pub fn instant(session: &Session) -> String {
     match (session.in_flight(), session.status()) {
-        (Some((effect, when)), _) => gap_label(&effect.kind, when),
+        (Some((effect, when)), _) => {
+            let label = gap_label(&effect.kind, when);
+            match (&effect.kind, when) {
+                // Two instants of one effect.
+                (EffectKind::AskApproval { .. }, When::After) => {
+                    let what = label.split(',').next().unwrap_or(&label);
+                    let known =
+                        if session.is_waiting_for_person() { "before anybody decides" } else { "decided, before the answer" };
+                    format!("{what}, {known}")
+                }
+                _ => label,
+            }
+        }
         (None, Some(status)) => format!("the run is over: {}", status.word()),
         (None, None) if session.is_fenced() => "another agent owns the run".to_string(),
         (None, None) => "the agent is dead".to_string(),

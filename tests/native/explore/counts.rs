@@ -35,7 +35,7 @@ fn count(id: &str, crashes: u8, faults: u8, decisions: u8) -> String {
         let happens = verdict == Verdict::NeverHappens && invariant.kind == Kind::Sometimes;
         assert!(!happens || !expects_a_refund(&scenario), "{id}: {}", invariant.name);
     }
-    let runs = explorer.futures(&[], 0).unwrap()[0].all;
+    let runs = explorer.runs().unwrap();
     let (states, choices, ends) = (progress.states, progress.choices, explorer.ends());
     format!(
         "{id}, {crashes} crashes, {faults} faults, {decisions} decisions: {states} states, {choices} choices, {ends} ends, {runs} runs\n"
@@ -56,6 +56,8 @@ fn no_shipped_scenario_breaks_within_two_crashes_and_a_fault() {
         let decisions = u8::from(!MANY_QUESTIONS.contains(&id));
         write!(numbers, "{}", count(id, 2, 1, decisions)).unwrap();
     }
+    let [some, others] = MANY_QUESTIONS;
+    writeln!(numbers, "{some} and {others} ask much: with other decisions there are too many states for a test.").unwrap();
     assert_golden("states.txt", &numbers);
 }
 

@@ -1,6 +1,6 @@
 //! Each mechanism off alone is found out, in the scenario and by the invariant that its text names, by a run that cannot be shorter.
 
-use crashlab::lab::explore::choice::Bounds;
+use crashlab::lab::explore::choice::{Bounds, Choice};
 use crashlab::lab::explore::story::Story;
 use crashlab::lab::explore::{Explorer, Verdict};
 use crashlab::lab::invariants::INVARIANTS;
@@ -87,4 +87,21 @@ fn a_run_says_where_it_can_no_longer_be_saved() {
     assert!(futures[0].broken > 0 && futures[0].broken < futures[0].all, "{:?}", futures[0]);
     let no_return = futures.iter().position(|runs| runs.broken == runs.all).unwrap();
     assert!(no_return > 0 && futures[no_return..].iter().all(|runs| runs.broken == runs.all));
+}
+
+/// A second crash makes the shortest run of all shorter, as it saves a wait; nothing breaks because of it.
+#[test]
+fn a_run_that_breaks_something_has_no_crash_that_it_could_do_without() {
+    let off = Mechanisms::without(Mechanism::Idempotency).with(Mechanism::RereadWorld, false);
+    let setup = Setup { mechanisms: off, ..Setup::of(&scenario("double-charge")) };
+    let place = place_of("refunded_once");
+    let found = [1, 2].map(|crashes| {
+        let bounds = Bounds { crashes, faults: 0, decisions: 1, ..Bounds::default() };
+        let mut explorer = Explorer::new(setup.clone(), bounds).unwrap();
+        explorer.run();
+        let Verdict::Broken(choices) = explorer.verdict(place) else { panic!("it holds with {crashes} crashes") };
+        assert_eq!(choices.iter().filter(|choice| **choice == Choice::Crash).count(), 1);
+        choices
+    });
+    assert_eq!(found[0], found[1]);
 }

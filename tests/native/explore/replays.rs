@@ -76,12 +76,18 @@ fn a_file_that_does_not_fit_names_what_differs() {
         let read = Replay::from_json(&file.to_string());
         read.and_then(|replay| setup_of(&replay).and_then(|setup| replay.run(&setup))).err().unwrap().to_string()
     };
-    let cases: [(Edit, &str); 9] = [
+    let cases: [(Edit, &str); 12] = [
         (&|file| file["version"] = 2.into(), "version 2"),
         (&|file| file["format"] = "something".into(), "$.format"),
         (&|file| file["scenario"] = "gone".into(), "no scenario `gone`"),
         (&|file| file["scenario_digest"] = "00000000000000aa".into(), "has changed since"),
+        (
+            &|file| file["scenario"] = "double-charge".into(),
+            "names the scenario `double-charge`, and the run was recorded in `refund-timeout`",
+        ),
         (&|file| file["off"] = Value::Array(vec!["magic".into()]), "$.off"),
+        (&|file| file["off"] = Value::Array(vec!["journal".into(), "journal".into()]), "each mechanism at most once"),
+        (&|file| file["seed"] = "18446744073709551616".into(), "a number from 0 to 2^64-1"),
         (&|file| file["choices"][0]["at"] = "call_model/before".into(), "stood at `call_model/before`"),
         (&|file| file["choices"][0]["choose"] = "dance".into(), "choose"),
         (&|file| file["log_digest"] = "00000000000000aa".into(), "its text differs"),
