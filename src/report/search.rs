@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 use super::view::{HostFacts, Known, record_views, snapshots_view, view};
 use crate::lab::explore::choice::{Bounds, Choice, decision};
 use crate::lab::explore::graph::Runs;
-use crate::lab::explore::matrix::{Cell, Column, Matrix, MatrixProgress, ids_of};
+use crate::lab::explore::matrix::{Cell, Column, Matrix, MatrixProgress, ids_of, run_that_breaks};
 use crate::lab::explore::node::{Node, SearchStore};
-use crate::lab::explore::replay::Replay;
+use crate::lab::explore::replay::{Misfit, Replay};
 use crate::lab::explore::story::{Story, instant};
 use crate::lab::explore::{Explorer, Progress, Verdict};
 use crate::lab::invariants::INVARIANTS;
-use crate::lab::mechanisms::Mechanisms;
+use crate::lab::mechanisms::{Mechanism, Mechanisms};
 use crate::lab::replay::{Act, Deed};
 use crate::lab::session::Setup;
 use crate::log::store::{MemoryStore, Store};
@@ -206,8 +206,9 @@ pub fn column(column: &Column) -> Value {
     })
 }
 
-/// The run of a cell with its twin; `null` for a cell without a run.
-pub fn run_of_cell(matrix: &Matrix, row: usize, column: usize) -> Value {
+/// The run of a cell with its twin; `null` for a cell without a run. `broken`: of several invariants that break there, the one that has
+/// to, by its place in the list.
+pub fn run_of_cell(matrix: &Matrix, row: usize, column: usize, broken: Option<usize>) -> Value {
     let Some(column) = matrix.columns.get(column) else {
         return Value::Null;
     };
@@ -227,10 +228,38 @@ pub fn run_of_cell(matrix: &Matrix, row: usize, column: usize) -> Value {
         return Value::Null;
     };
     explorer.run();
+    if let Some(place) = broken {
+        return run_that_breaks(&explorer, choices, place)
+            .map_or(Value::Null, |choices| run(&explorer, &setup, &choices, place, beside));
+    }
     // Of several, the one that this run breaks.
     let broken = explorer.tell(choices).ok().and_then(|story| story.states.last().map(|end| end.broken()));
     let bits = broken.filter(|broken| *broken != 0).unwrap_or(invariants);
     run(&explorer, &setup, choices, bits.trailing_zeros() as usize, beside)
+}
+
+/// A replay file that has been run again: its log, what is broken in it, and what makes it a run of the playground.
+pub fn replayed(replay: &Replay, setup: &Setup) -> Result<Value, Misfit> {
+    let (session, _) = replay.run(setup)?;
+    let log: String = session.log().iter().map(|record| record.to_line() + "\n").collect();
+    let broken = session.breaches().iter().filter_map(|breach| {
+        let invariant = INVARIANTS.iter().find(|invariant| invariant.id == breach.id)?;
+        Some(json!({"id": breach.id, "name": invariant.name, "clause": breach.explanation}))
+    });
+    // As much may go wrong as the file says, and then the run goes on to its end.
+    let bounds = Bounds { crashes: u8::MAX, faults: u8::MAX, decisions: u8::MAX, states: 1 };
+    let choices = replay.all_choices(setup)?;
+    let story = Explorer::new(setup.clone(), bounds).ok().and_then(|explorer| explorer.finish_plainly(&choices).ok());
+    let mechanisms =
+        Mechanism::ALL.iter().map(|mechanism| (mechanism.text().id.to_string(), setup.mechanisms.has(*mechanism).into()));
+    Ok(json!({
+        "log": log,
+        "broken": broken.collect::<Vec<_>>(),
+        "scenario": &*setup.scenario.json,
+        "mechanisms": Value::Object(mechanisms.collect()),
+        "seed": setup.seed.to_string(),
+        "deeds": story.and_then(|story| deeds(&story)),
+    }))
 }
 
 /// Bounds from plain data; what is missing is the default.

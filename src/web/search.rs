@@ -46,12 +46,15 @@ impl Explorer {
         to_js(&search::verdicts(&self.inner))
     }
 
-    /// The shortest run that the search has for an invariant, with its twin.
+    /// How many runs were followed, a number that may not fit a JavaScript number; nothing while the search has not seen all of them.
+    pub fn runs(&self) -> Option<String> {
+        self.inner.runs().map(|runs| runs.to_string())
+    }
+
+    /// The best run that the search has for an invariant, with its twin: the least goes wrong in it, and then it is a shortest one.
     #[wasm_bindgen(unchecked_return_type = "SearchRun | null")]
     pub fn run(&self, invariant: &str) -> Result<JsValue, JsValue> {
-        let place = INVARIANTS.iter().position(|known| known.id == invariant);
-        let place = place.ok_or_else(|| lab_error("not_found", &format!("there is no invariant `{invariant}`")))?;
-        to_js(&search::run_of_invariant(&self.inner, &self.setup, place))
+        to_js(&search::run_of_invariant(&self.inner, &self.setup, place_of(invariant)?))
     }
 }
 
@@ -91,28 +94,33 @@ impl Matrix {
         to_js(&self.inner.columns.get(place).map_or(Value::Null, search::column))
     }
 
-    /// The run of a cell with its twin.
+    /// The run of a cell with its twin. `invariant`: of several that break there, the one that has to, by id.
     #[wasm_bindgen(unchecked_return_type = "SearchRun | null")]
-    pub fn run(&self, row: usize, column: usize) -> Result<JsValue, JsValue> {
-        to_js(&search::run_of_cell(&self.inner, row, column))
+    pub fn run(&self, row: usize, column: usize, invariant: Option<String>) -> Result<JsValue, JsValue> {
+        let place = invariant.map(|id| place_of(&id)).transpose()?;
+        to_js(&search::run_of_cell(&self.inner, row, column, place))
     }
 }
 
 /// Runs a replay file again. `scenario`: the shipped scenario that it names, as JSON text; not needed where the file has its own. The
 /// log is the recorded one, byte for byte, or the error says what differs.
-#[wasm_bindgen]
-pub fn replay(file: &str, scenario: Option<String>) -> Result<String, JsValue> {
+#[wasm_bindgen(unchecked_return_type = "ReplayedRun")]
+pub fn replay(file: &str, scenario: Option<String>) -> Result<JsValue, JsValue> {
     let misfit = |error| lab_error("bad_argument", &format!("{error}"));
     let replay = Replay::from_json(file).map_err(misfit)?;
     let setup = replay.setup(|_| scenario.clone()).map_err(misfit)?;
-    let (session, _) = replay.run(&setup).map_err(misfit)?;
-    Ok(session.log().iter().map(|record| record.to_line() + "\n").collect())
+    to_js(&search::replayed(&replay, &setup).map_err(misfit)?)
 }
 
 /// The scenario that a replay file needs.
 #[wasm_bindgen]
 pub fn replay_scenario(file: &str) -> Result<String, JsValue> {
     Replay::from_json(file).map(|replay| replay.scenario).map_err(|error| lab_error("bad_argument", &error.to_string()))
+}
+
+fn place_of(invariant: &str) -> Result<usize, JsValue> {
+    let place = INVARIANTS.iter().position(|known| known.id == invariant);
+    place.ok_or_else(|| lab_error("not_found", &format!("there is no invariant `{invariant}`")))
 }
 
 fn refused(error: &dyn std::fmt::Display) -> JsValue {

@@ -311,7 +311,7 @@ export interface SearchVerdict {
   kind: 'always' | 'eventually' | 'sometimes';
   /** `happens` and `never` are about what has to hold in some run. */
   verdict: 'holds' | 'broken' | 'happens' | 'never';
-  /** How many choices the shortest run has. */
+  /** How many choices the run has: the least goes wrong in it, and of those it is a shortest one. */
   steps: number | null;
   /** In how many of the states that were seen it is broken. */
   broken_states: number;
@@ -346,6 +346,20 @@ export interface ToldRun {
 }
 
 /** A state of a run, and what was chosen there. */
+/** A replay file that has been run again. */
+export interface ReplayedRun {
+  /** As recorded, byte for byte. */
+  log: string;
+  /** What is broken where the file ends. */
+  broken: { id: string; name: string; clause: string }[];
+  /** JSON text. */
+  scenario: string;
+  mechanisms: Record<string, boolean>;
+  seed: string;
+  /** To the run's end, as in `ToldRun`. */
+  deeds: string | null;
+}
+
 export interface SearchStep {
   /** Where the run stands, in words. */
   at: string;

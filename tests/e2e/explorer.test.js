@@ -203,7 +203,7 @@ test('a cancel ends the search within a tenth of a second, and a limit is said',
   });
   assert.ok(ms < 100, `${ms} ms`);
   const states = await figure('States');
-  await dialog.getByText(/^Cancelled\. .+ No invariant is broken\.$/).waitFor();
+  await dialog.getByText(/^Cancelled\. .+ No invariant is broken so far\.$/).waitFor();
   await page.waitForTimeout(300);
   assert.equal(await figure('States'), states, 'nothing goes on');
 
@@ -246,15 +246,16 @@ test('what a cancelled matrix has found can be opened', async () => {
 test('a search counts what is written down', async () => {
   const lines = [
     ...(await golden('states.txt')).matchAll(
-      /^([\w-]+), 2 crashes, 1 faults, 1 decisions: (\d+) states/gm,
+      /^([\w-]+), 2 crashes, 1 faults, 1 decisions: (\d+) states, .* (\d+) runs/gm,
     ),
   ];
   for (const scenario of ['crash-backoff', 'double-charge']) {
     const { dialog, search, done, figure } = await openExplorer({ scenario });
     await search({ 'Crashes, up to': 2, 'Faults, up to': 1 });
     await done();
-    const [, , states] = lines.find(([, id]) => id === scenario);
+    const [, , states, runs] = lines.find(([, id]) => id === scenario);
     assert.equal((await figure('States')).replaceAll(',', ''), states);
+    assert.equal((await figure('Runs')).replaceAll(',', ''), runs);
     assert.equal(await dialog.locator('.verdicts tr.broken').count(), 0);
   }
 });
@@ -270,9 +271,11 @@ test('a run that is saved replays to the same log, here and as a test', async ()
   assert.match(await verdict.innerText(), /broken in \d+ of [\d,]+ states/);
   await verdict.getByRole('button').click();
   await dialog.getByRole('article').waitFor();
+  const downloads = [];
+  page.on('download', (download) => downloads.push(download));
   const [saved] = await Promise.all([
     page.waitForEvent('download'),
-    button('Save as a replay file').click(),
+    button('Save as a replay file').dblclick(),
   ]);
   assert.equal(saved.suggestedFilename(), 'refund-timeout-without-idempotency.json');
   const text = await readFile(await saved.path(), 'utf8');
@@ -287,19 +290,114 @@ test('a run that is saved replays to the same log, here and as a test', async ()
       buffer: Buffer.from(contents),
     });
   await open('mine.json', text);
-  await dialog.getByText(/The same log, byte for byte:\s+16 records,\s+[\d,]+ bytes/).waitFor();
+  await dialog.getByText(/The same log, byte for byte:\s+15 records,\s+[\d,]+ bytes/).waitFor();
+  assert.equal(downloads.length, 1, 'pressed twice, saved once');
+  await dialog.getByText('Broken: A charge is refunded at most once.').waitFor();
   await open('cut.json', text.slice(0, 80));
   await dialog.getByText(/It does not replay:\s+this is not a replay file/).waitFor();
   const moved = JSON.parse(text);
-  moved.choices[1].at = 'call_model/before';
+  moved.choices[0].at = 'call_model/before';
   await open('moved.json', JSON.stringify(moved));
   await dialog
     .getByText(
-      /at step 40 the recorded run stood at `call_model\/before`, and this one stands at `call_tool issue_refund\/after`/,
+      /at step 33 the recorded run stood at `call_model\/before`, and this one stands at `ask_approval issue_refund\/after`/,
     )
     .waitFor();
   await page.keyboard.press('Escape');
   await dialog.locator('.verdicts').waitFor();
+
+  await open('mine.json', text);
+  await button('Open in the playground').click();
+  await dialog.waitFor({ state: 'hidden' });
+  await page
+    .getByRole('navigation', { name: 'Runs beside each other' })
+    .getByText(/^Replayed \d+: /)
+    .or(page.locator('.status .state'))
+    .first()
+    .waitFor();
+  const lab = drive(page);
+  await lab.stands('done');
+  assert.ok(
+    (await lab.brokenInvariants()).join().includes('A charge is refunded at most once: broken'),
+    'the books come with it',
+  );
+});
+
+test('a cell that is broken in several ways opens a run for each', async () => {
+  const { dialog, fill, row } = await openExplorer({ scenario: 'budget-crashes' });
+  await fill();
+  await dialog.getByText('That needs no crash beside the scenario’s own.').first().waitFor();
+  const cell = row('Checkpoints').locator('.broken[aria-label*=";"]').first();
+  const label = await cell.getAttribute('aria-label');
+  const names = label.replace('broken: ', '').split('; ');
+  await cell.click();
+  const title = dialog.locator('#run-title');
+  await title.waitFor();
+  const shown = (await title.innerText()).replace('Broken: ', '');
+  assert.ok(names.includes(shown));
+  for (const other of names.filter((name) => name !== shown)) {
+    await dialog.locator('.found').getByRole('button', { name: other }).click();
+    await title.getByText(`Broken: ${other}`, { exact: true }).waitFor();
+  }
+  await dialog.getByRole('button', { name: '← Back' }).click();
+  await dialog.locator('.matrix').waitFor();
+});
+
+test('beside a run with all mechanisms stands the first thing that it does otherwise', async () => {
+  const { dialog, fill, row } = await openExplorer();
+  await fill();
+  await row('The gate in code').locator('.broken').first().click();
+  await dialog
+    .getByText(/^Set up differently, then the same for \d+ records?, then they part/)
+    .waitFor();
+  assert.doesNotMatch(await dialog.locator('.parting').innerText(), /run_start/);
+});
+
+test('what was found stands beside what is chosen, and is there again when that is chosen again', async () => {
+  const { page, dialog, search, done, button, fill } = await openExplorer();
+  const said = dialog.locator('.said');
+  await search({ 'Crashes, up to': 1, 'Faults, up to': 0 });
+  await done();
+  await said.getByText(/runs in .+ states\. No invariant is broken\.$/).waitFor();
+  const found = await said.innerText();
+  const menu = dialog.locator('details.off');
+  await menu.locator('summary').click();
+  await menu.getByLabel('The log as journal').uncheck();
+  assert.equal(await said.innerText(), '');
+  assert.equal(await dialog.locator('.verdicts').count(), 0);
+  await menu.getByLabel('The log as journal').check();
+  assert.equal(await said.innerText(), found);
+  await dialog.locator('.verdicts').waitFor();
+
+  // Escape closes what was opened last.
+  await page.keyboard.press('Escape');
+  assert.equal(await menu.getAttribute('open'), null);
+  assert.ok(await dialog.isVisible());
+
+  await button('Crash matrix').click();
+  assert.equal(await said.innerText(), '');
+  await fill();
+  await button('Close').click();
+  await dialog.waitFor({ state: 'hidden' });
+  await page.getByRole('button', { name: 'Explore', exact: true }).click();
+  await dialog.waitFor();
+  assert.equal(await dialog.locator('.matrix .broken').count(), 473);
+  await said.getByText(/473 of 2,432 cells are broken\.$/).waitFor();
+  await button('Every run').click();
+  assert.equal(await said.innerText(), found);
+});
+
+test('a matrix says how far it is before its first row', async () => {
+  const { page, dialog, button } = await openExplorer();
+  await dialog.getByLabel('Faults beside the crash, up to').selectOption('1');
+  await button('Fill the matrix').click();
+  await page.waitForFunction(() => {
+    const figures = [...document.querySelectorAll('.explorer .progress dd')].map(
+      ({ textContent }) => textContent,
+    );
+    return figures.includes('0 of 16') && Number(figures[1].replaceAll(',', '')) > 500;
+  });
+  await button('Cancel').click();
 });
 
 test('the keyboard alone is enough', async () => {

@@ -35,6 +35,7 @@ fn a_search_says_what_is_declared_and_its_run_replays() {
     }
     types.check("SearchProgress", &progress);
     types.check_list("SearchVerdict", &explorer.verdicts().unwrap());
+    assert!(explorer.runs().unwrap().parse::<u64>().unwrap() > 100);
     let found = explorer.run("refunded_once").unwrap();
     types.check("SearchRun", &found);
     assert!(explorer.run("asked_once").unwrap().is_null());
@@ -43,7 +44,9 @@ fn a_search_says_what_is_declared_and_its_run_replays() {
     let run = field(&found, "run");
     let file = field(&run, "replay").as_string().unwrap();
     assert_eq!(replay_scenario(&file).unwrap(), "refund-timeout");
-    let log = replay(&file, shipped("refund-timeout").map(str::to_string)).unwrap();
+    let replayed = replay(&file, shipped("refund-timeout").map(str::to_string)).unwrap();
+    types.check("ReplayedRun", &replayed);
+    let log = field(&replayed, "log").as_string().unwrap();
     let lines: Vec<String> =
         js_sys::Array::from(&field(&run, "records")).iter().map(|record| field(&record, "line").as_string().unwrap()).collect();
     // The file ends where the invariant breaks, the run goes on to its end.
@@ -67,6 +70,6 @@ fn a_matrix_says_what_is_declared() {
     types.check("MatrixView", &matrix.view().unwrap());
     types.check("MatrixColumn", &matrix.column(0).unwrap());
     assert!(matrix.column(99).unwrap().is_null());
-    types.check("SearchRun", &matrix.run(0, 0).unwrap());
-    assert!(matrix.run(99, 0).unwrap().is_null());
+    types.check("SearchRun", &matrix.run(0, 0, None).unwrap());
+    assert!(matrix.run(99, 0, None).unwrap().is_null());
 }

@@ -13,10 +13,11 @@ export function download(name, text) {
 /**
  * The text of a file, with the line ends that a field has.
  * @param {File} file
+ * @param {string} [kind]  What it should be.
  */
-export async function readText(file) {
+export async function readText(file, kind = 'a scenario') {
   if (file.size > LARGEST_BYTES)
-    throw new Error(`${file.name} is too large to be a scenario: these have some kilobytes.`);
+    throw new Error(`${file.name} is too large to be ${kind}: these have some kilobytes.`);
   const text = await file.text();
   return text.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n');
 }

@@ -71,7 +71,17 @@ export function bounds(choices, { isMatrix, mechanisms, onChange }) {
         ? nothing
         : [
             number('Stop at states', choices.states, LIMITS, (states) => onChange({ states })),
-            html`<details class="off">
+            html`<details
+              class="off"
+              @keydown=${(/** @type {KeyboardEvent} */ event) => {
+                const menu = /** @type {HTMLDetailsElement} */ (event.currentTarget);
+                if (event.key !== 'Escape' || !menu.open) return;
+                // The window stays open.
+                event.preventDefault();
+                menu.open = false;
+                menu.querySelector('summary')?.focus();
+              }}
+            >
               <summary>
                 ${choices.off.size === 0 ? 'All mechanisms on' : `${choices.off.size} ${choices.off.size === 1 ? 'mechanism' : 'mechanisms'} off`}
               </summary>

@@ -11,6 +11,8 @@ const HEIGHT = 120;
 const LEFT = 40;
 const BOTTOM = 20;
 const TOP = 12;
+/** What a word at the start needs, in the largest type. */
+const CROWDED = 70;
 
 /** Digits in groups of three, however many: the numbers are larger than a JavaScript number. @param {string} digits */
 export const grouped = (digits) => digits.replace(/\B(?=(\d{3})+$)/g, ',');
@@ -93,6 +95,10 @@ function plot(run) {
         : svg`<circle class="lost" cx=${x(lost)} cy=${y(1)} r="4" />
           <text x=${x(lost)} y=${HEIGHT - 4} text-anchor=${lost > steps.length / 2 ? 'end' : 'start'}>step ${lost}: no return</text>`
     }
-    <text x=${LEFT} y=${HEIGHT - 4}>step 0</text>
+    ${
+      lost !== null && x(lost) < LEFT + CROWDED
+        ? nothing
+        : svg`<text x=${LEFT} y=${HEIGHT - 4}>step 0</text>`
+    }
   </svg>`;
 }

@@ -3,11 +3,13 @@
  * nothing itself: a worker searches, this says how far it is and shows what was found.
  */
 import { html, nothing, render } from 'lit/html.js';
-import { download, readText } from '../editor/files.js';
+import { readText } from '../editor/files.js';
 import { glyph } from '../ui/glyph.js';
 import { closeButton, fileButton, newWindow } from '../ui/window.js';
 import { bounds } from './choices.js';
+import { isWhole, keep, keyOf, recall, summary } from './found.js';
 import { broke, focusCell, legend, matrix, rove } from './matrix.js';
+import { retell, save, showTrace } from './play.js';
 import { Progress } from './progress.js';
 import { replayed } from './replay.js';
 import { run } from './run.js';
@@ -32,17 +34,14 @@ import 'sheet:./run.css';
  * @property {number} [decisions]
  * @property {string[]} [off]
  * @property {boolean} [start]  Without waiting for the button.
- * @typedef {object} Found  What a search has said, and what it was asked.
- * @property {SearchOptions} options
- * @property {Progress} progress
- * @property {import('./searcher.js').MatrixView | null} matrix
- * @property {import('./searcher.js').SearchVerdict[] | null} verdicts
+ * @typedef {import('./found.js').Found} Found
  * @typedef {object} Story  A run that is read.
  * @property {SearchRun} run
  * @property {string} from
  * @property {SearchOptions} options
  * @property {import('./run.js').Side} side
  * @property {boolean} partial
+ * @property {{ name: string, show: () => void }[]} others  What else breaks there.
  * @property {() => void} back
  */
 
@@ -50,9 +49,6 @@ const DRAW_EVERY_MS = 100;
 
 /** It keeps its module between two visits. */
 const searcher = new Searcher();
-
-/** Runs that became runs of the playground, for their names there. */
-let opened = 0;
 
 /** @type {Omit<Choices, 'scenario' | 'off'> & { view: View }} */
 const FIRST = {
@@ -80,7 +76,7 @@ export function open(reader, options = {}) {
   dialog.addEventListener('keydown', (event) => {
     if (event.key === 'Escape' && explorer.back()) event.preventDefault();
   });
-  explorer.draw();
+  explorer.recall();
   dialog.showModal();
   void (options.start ? explorer.start() : explorer.warm());
 }
@@ -88,8 +84,10 @@ export function open(reader, options = {}) {
 class Explorer {
   /** @type {Choices & { view: View }} */
   #choices;
-  /** @type {{ matrix: Found | null, search: Found | null }} */
-  #found = { matrix: null, search: null };
+  /** The documents of scenarios, by id. @type {Map<string, string>} */
+  #documents = new Map();
+  /** What is being searched. @type {Found | null} */
+  #running = null;
   /** @type {Story | null} */
   #story = null;
   /** @type {import('./replay.js').Replayed | null} */
@@ -99,6 +97,7 @@ class Explorer {
   #soon = 0;
   /** The one sentence that is read out. */
   #said = '';
+  #saved = -Infinity;
   #reader;
   #dialog;
 
@@ -111,6 +110,7 @@ class Explorer {
     this.#reader = reader;
     this.#dialog = dialog;
     const { start: _, off, faults, ...wanted } = options;
+    if (reader.about) this.#documents.set(reader.about.id, reader.about.json);
     this.#choices = {
       ...(last ?? FIRST),
       scenario: reader.about?.id ?? '',
@@ -131,9 +131,21 @@ class Explorer {
     this.#complaint = '';
     this.#story = null;
     this.#replayed = null;
-    // What was found was an answer to another question.
-    if (!('view' in change)) this.#found = { matrix: null, search: null };
+    this.recall();
+  }
+
+  /** What is chosen may have been searched before: then that is the answer. */
+  recall() {
+    const found = this.#found;
+    this.#said = found ? summary(found) : '';
+    if (found) this.#announce(found);
     this.draw();
+  }
+
+  /** What is known of what is chosen. @returns {Found | null} */
+  get #found() {
+    const options = this.#question();
+    return options && recall(keyOf(this.#choices.view, options));
   }
 
   /** Another scenario, with the mechanisms that it names. @param {string} id */
@@ -153,15 +165,23 @@ class Explorer {
 
   /** The document of a scenario. @param {string} id */
   async #json(id) {
-    const { about, engine } = this.#reader;
-    return about?.id === id ? about.json : (await engine.scenario(id)).json;
+    const json = this.#documents.get(id) ?? (await this.#reader.engine.scenario(id)).json;
+    this.#documents.set(id, json);
+    return json;
   }
 
   /** @returns {Promise<SearchOptions>} */
   async #options() {
+    await this.#json(this.#choices.scenario);
+    return /** @type {SearchOptions} */ (this.#question());
+  }
+
+  /** What is chosen, once the scenario is there. @returns {SearchOptions | null} */
+  #question() {
     const { view, scenario, crashes, faults, beside, decisions, states, off } = this.#choices;
     const { engine } = this.#reader;
-    const json = await this.#json(scenario);
+    const json = this.#documents.get(scenario);
+    if (json === undefined) return null;
     const common = { scenario: json, seed: '1', decisions };
     if (view === 'matrix') return { ...common, faults: beside };
     const mechanisms = Object.fromEntries(engine.mechanisms.map(({ id }) => [id, !off.has(id)]));
@@ -170,8 +190,12 @@ class Explorer {
 
   /** What is wrong is said when somebody asks. */
   async warm() {
+    const isNew = this.#question() === null;
     await this.#options()
-      .then((options) => searcher.warm(options))
+      .then((options) => {
+        if (isNew) this.recall();
+        return searcher.warm(options);
+      })
       .catch(() => {});
   }
 
@@ -188,7 +212,8 @@ class Explorer {
     try {
       const options = await this.#options();
       found = { options, progress, matrix: null, verdicts: null };
-      this.#found[view] = found;
+      keep(keyOf(view, options), found);
+      this.#running = found;
       const here = found;
       this.#tell(view === 'matrix' ? 'The matrix is being filled.' : 'The search has begun.');
       if (view === 'matrix')
@@ -201,16 +226,19 @@ class Explorer {
       else
         await searcher.search(options, (news) => {
           here.verdicts = news.verdicts;
+          progress.runs = news.runs;
           progress.hear(news.progress);
           this.#hear(here);
         });
       progress.end('done');
+      this.#running = null;
       this.#announce(found);
-      this.#tell(this.#summary(found));
+      this.#tell(summary(found));
     } catch (error) {
       const { name, message } = /** @type {Error} */ (error);
       if (name === 'AbortError') return;
       progress.end('failed');
+      this.#running = null;
       // What it kept may be broken.
       searcher.cancel();
       this.#complaint = message;
@@ -232,58 +260,56 @@ class Explorer {
 
   /** Ends what is being searched, at once. */
   cancel() {
-    const found = this.#found[this.#choices.view];
-    if (found?.progress.state !== 'running') return;
+    const found = this.#running;
+    if (!found) return;
+    this.#running = null;
     searcher.cancel();
     found.progress.end('cancelled');
-    this.#tell(`Cancelled. ${this.#summary(found)}`);
+    this.#tell(summary(found));
     // The next search need not wait for the module either.
     setTimeout(() => void this.warm());
   }
 
-  /** @param {Found} found */
-  #summary({ progress, matrix, verdicts, options }) {
-    const said = progress.sentence();
-    if (matrix) {
-      const cells = matrix.columns.flatMap(({ cells }) => cells ?? []);
-      const broken = cells.filter(({ verdict }) => verdict === 'broken').length;
-      return `${said} ${broken} of ${cells.length} cells are broken.`;
-    }
-    if (!verdicts) return said;
-    const broken = verdicts.filter(({ verdict }) => verdict === 'broken');
-    const limit = progress.hitLimit ? ` Stopped at ${progress.limit(options.states)}.` : '';
-    return `${said}${limit} ${broken.length === 0 ? 'No invariant is broken.' : `Broken: ${broken.map(({ name }) => name).join('; ')}.`}`;
-  }
-
   // --- Reading a run -----------------------------------------------------------------------------------------------------------
 
-  /** @param {number} point @param {number} line */
-  async #openCell(point, line) {
-    const found = this.#found.matrix;
+  /**
+   * @param {number} point
+   * @param {number} line
+   * @param {string} [invariant]  Of several that break there, the one to show.
+   */
+  async #openCell(point, line, invariant) {
+    const found = this.#found;
     if (!found?.matrix) return;
     const { label } = found.matrix.rows[point];
-    const { off, name } = found.matrix.columns[line];
+    const { off, name, cells } = found.matrix.columns[line];
     const from = `A crash ${label}, ${off === null ? 'all mechanisms on' : `without “${name}”`}.`;
     await this.#read(
-      () => searcher.cell(found.options, point, line),
+      () => searcher.cell(found.options, point, line, invariant),
       { from, options: withOff(found.options, off), side: 'traces', partial: false },
+      (shown) =>
+        (cells?.[point].broken ?? [])
+          .filter((id) => id !== shown)
+          .map((id) => ({
+            name: this.#nameOf(id),
+            show: () => void this.#openCell(point, line, id),
+          })),
       () => focusCell(this.#dialog.querySelector('.matrix'), point, line),
     );
   }
 
   /** @param {string} invariant */
   async #openInvariant(invariant) {
-    const found = this.#found.search;
+    const found = this.#found;
     if (!found) return;
-    const partial = found.progress.state !== 'done' || found.progress.hitLimit;
     await this.#read(
       () => searcher.run(found.options, invariant),
       {
-        from: 'The shortest run that the search has found.',
+        from: 'The run that the search has found in which the least goes wrong; of several, a shortest one.',
         options: found.options,
         side: 'steps',
-        partial,
+        partial: !isWhole(found),
       },
+      () => [],
       () => {
         const place = found.verdicts?.findIndex(({ id }) => id === invariant) ?? -1;
         const row = this.#dialog.querySelectorAll('.verdicts tbody tr')[place];
@@ -294,15 +320,16 @@ class Explorer {
 
   /**
    * @param {() => Promise<SearchRun | null>} ask
-   * @param {Omit<Story, 'run' | 'back'>} about
+   * @param {Omit<Story, 'run' | 'others' | 'back'>} about
+   * @param {(invariant: string) => Story['others']} others
    * @param {() => void} back
    */
-  async #read(ask, about, back) {
+  async #read(ask, about, others, back) {
     this.#tell('Fetching the run…');
     try {
       const found = await ask();
       if (!found?.run) return this.#tell('There is no such run.');
-      this.#story = { ...about, run: found, back };
+      this.#story = { ...about, run: found, others: others(found.invariant.id), back };
       this.#tell('');
       this.#focus('#run-title');
       this.#dialog.querySelector('.parting')?.scrollIntoView({ block: 'center' });
@@ -319,18 +346,17 @@ class Explorer {
     if (!back) return false;
     this.#story = null;
     this.#replayed = null;
-    this.#tell('');
+    this.recall();
     back();
     return true;
   }
 
   #save() {
     const { run, options } = /** @type {Story} */ (this.#story);
-    if (!run.run.replay) return;
-    const off = Object.entries(options.mechanisms ?? {}).flatMap(([id, on]) => (on ? [] : [id]));
-    const replay = pretty(run.run.replay);
-    const { scenario } = JSON.parse(replay);
-    download(`${[scenario, ...off.map((id) => `without-${id}`)].join('-')}.json`, replay);
+    // Whoever presses twice wants one.
+    if (!run.run.replay || performance.now() - this.#saved < 1000) return;
+    this.#saved = performance.now();
+    save(run.run.replay, options);
     this.#tell(
       'Saved. Turn it into a test: put the file into tests/replays/, and cargo test replays it and compares every byte of the log.',
     );
@@ -339,29 +365,23 @@ class Explorer {
   /** The run becomes one of the playground, with its twin beside it; or its trace is read where that cannot be. */
   #play() {
     const { run, options } = /** @type {Story} */ (this.#story);
-    const reader = this.#reader;
-    const { engine } = reader;
-    this.#dialog.close();
     if (!run.run.deeds) {
+      this.#dialog.close();
       const text = run.run.records.map(({ line }) => `${line}\n`).join('');
-      return void showTrace(reader, 'The run that the explorer found.jsonl', text);
+      return void showTrace(this.#reader, 'The run that the explorer found.jsonl', text);
     }
-    const mechanisms = options.mechanisms ?? {};
-    const about = engine.read(options.scenario);
-    const name = `${++opened}: ${about.title}`;
-    // They are over, and can be had again: they stay out of the browser's storage.
-    const told = reader.attempt(() => {
-      const setup = { scenario: options.scenario, mechanisms, seed: '1' };
-      const beside = run.twin_has_all_mechanisms ? { ...setup, mechanisms: {} } : setup;
-      if (run.twin?.deeds) engine.retell(beside, JSON.parse(run.twin.deeds), `Twin ${name}`, false);
-      engine.retell(
-        setup,
-        JSON.parse(/** @type {string} */ (run.run.deeds)),
-        `Explored ${name}`,
-        false,
-      );
-    });
-    if (told) reader.arrive();
+    const setup = { scenario: options.scenario, mechanisms: options.mechanisms ?? {}, seed: '1' };
+    const beside = run.twin_has_all_mechanisms ? { ...setup, mechanisms: {} } : setup;
+    this.#retell([
+      ...(run.twin?.deeds ? [{ name: 'Twin', setup: beside, deeds: run.twin.deeds }] : []),
+      { name: 'Explored', setup, deeds: run.run.deeds },
+    ]);
+  }
+
+  /** @param {import('./play.js').Retold[]} runs */
+  #retell(runs) {
+    this.#dialog.close();
+    retell(this.#reader, runs);
   }
 
   // --- Replay files ------------------------------------------------------------------------------------------------------------
@@ -372,16 +392,16 @@ class Explorer {
     this.#story = null;
     this.#complaint = '';
     const back = () => this.#focus('.file input');
-    this.#replayed = { name: file.name, back, log: null, misfit: null, told: null };
+    this.#replayed = { name: file.name, back, run: null, misfit: null, told: null };
     this.#tell(`Replaying ${file.name}…`);
     this.#focus('#replayed-title');
     const here = this.#replayed;
     try {
-      const text = await readText(file);
+      const text = await readText(file, 'a replay file');
       const id = await searcher.scenarioOf(text);
       // A file that brings its scenario along needs no other.
       const scenario = await this.#json(id).catch(() => undefined);
-      here.log = await searcher.replay(text, scenario);
+      here.run = await searcher.replay(text, scenario);
       here.told = JSON.parse(text);
     } catch (error) {
       here.misfit = /** @type {Error} */ (error).message;
@@ -455,9 +475,11 @@ class Explorer {
           this.#dialog.close();
           void showTrace(this.#reader, name, log);
         },
+        onPlay: ({ scenario, mechanisms, seed }, deeds) =>
+          this.#retell([{ name: 'Replayed', setup: { scenario, mechanisms, seed }, deeds }]),
       });
     const { view } = this.#choices;
-    const found = this.#found[view];
+    const found = this.#found;
     return html`<div class="ask">
         <div class="choice" role="group" aria-label="What to explore">
           <button
@@ -514,9 +536,10 @@ class Explorer {
   }
 
   /** @param {Found} found */
-  #result({ matrix: view, verdicts: list, progress }) {
+  #result(found) {
+    const { matrix: view, verdicts: list, progress, options } = found;
     if (view) {
-      const props = this.#matrixProps(view);
+      const props = this.#matrixProps(view, options);
       return [
         html`<h3 id="matrix-title" class="visually-hidden">Crash points and mechanisms</h3>
           <p id="matrix-keys" class="visually-hidden">
@@ -528,17 +551,21 @@ class Explorer {
       ];
     }
     if (!list || !progress.search) return nothing;
-    const isWhole = progress.state === 'done' && !progress.hitLimit;
-    return verdicts(list, progress.search, isWhole, (id) => void this.#openInvariant(id));
+    return verdicts(list, progress.search, isWhole(found), (id) => void this.#openInvariant(id));
   }
 
-  /** @param {import('./searcher.js').MatrixView} view */
-  #matrixProps(view) {
+  /** Of an invariant. @param {string} id */
+  #nameOf(id) {
+    return this.#reader.engine.view?.invariants.find((one) => one.id === id)?.name ?? id;
+  }
+
+  /** @param {import('./searcher.js').MatrixView} view @param {SearchOptions} options */
+  #matrixProps(view, options) {
     const { engine } = this.#reader;
     return {
       view,
-      nameOf: (/** @type {string} */ id) =>
-        engine.view?.invariants.find((one) => one.id === id)?.name ?? id,
+      crashes: (JSON.parse(options.scenario).crashes ?? []).length > 0,
+      nameOf: (/** @type {string} */ id) => this.#nameOf(id),
       elsewhere: (/** @type {string} */ off) => {
         const id = engine.mechanisms.find((one) => one.id === off)?.scenario;
         const other = engine.scenarios.find((one) => one.id === id);
@@ -555,21 +582,7 @@ class Explorer {
   }
 }
 
-/** As the files in `tests/replays/` are written. @param {string} replay  JSON text. */
-const pretty = (replay) => `${JSON.stringify(JSON.parse(replay), null, 2)}\n`;
-
 /** @param {SearchOptions} options @param {string | null} off @returns {SearchOptions} */
 function withOff(options, off) {
   return { ...options, mechanisms: off === null ? {} : { [off]: false } };
-}
-
-/**
- * Shows a log as what it is: a trace without a run behind it.
- * @param {import('../reader.js').Reader} reader
- * @param {string} name
- * @param {string} log
- */
-async function showTrace(reader, name, log) {
-  const { take } = await import('../files/index.js');
-  await take(reader, new File([log], name));
 }

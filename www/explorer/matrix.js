@@ -15,6 +15,7 @@ import { plural } from '../ui/format.js';
  * @property {(id: string) => string} nameOf  Of an invariant.
  * @property {(off: string) => { id: string, title: string } | null} elsewhere  The scenario in which the absence of a mechanism breaks
  *   something, if that is another one.
+ * @property {boolean} crashes  The scenario has crashes of its own.
  * @property {(scenario: string) => void} onScenario
  * @property {(point: number, line: number) => void} onOpen
  */
@@ -242,7 +243,7 @@ export const legend = () =>
  * What broke, for whoever does not see the table.
  * @param {MatrixProps} props
  */
-export function broke({ view, nameOf, onOpen }) {
+export function broke({ view, nameOf, crashes, onOpen }) {
   const lines = view.columns.flatMap((line, place) => {
     const cells = line.cells ?? [];
     const points = cells.flatMap(({ verdict }, point) => (verdict === 'broken' ? [point] : []));
@@ -263,8 +264,8 @@ export function broke({ view, nameOf, onOpen }) {
                     >${line.off === null ? 'With all mechanisms' : `Without “${line.name}”`}</strong
                   >: ${plural(points.length, 'crash point')} of ${view.rows.length}.
                   ${ids.map(nameOf).join('; ')}.
-                  ${line.broken_anyway.length > 0 ? 'That needs no crash here.' : nothing} First: a
-                  crash
+                  ${line.broken_anyway.length > 0 ? `That needs no crash ${crashes ? 'beside the scenario’s own' : 'here'}.` : nothing}
+                  First: a crash
                   <button class="link" @click=${() => onOpen(points[0], place)}>
                     ${view.rows[points[0]].label}</button
                   >.

@@ -1,6 +1,7 @@
 /** How far a search is, for the eye at every message and for the ear now and then. */
 import { html, nothing } from 'lit/html.js';
 import { count, plural } from '../ui/format.js';
+import { grouped } from './futures.js';
 
 /**
  * @typedef {import('./searcher.js').SearchProgress} SearchProgress
@@ -16,6 +17,8 @@ export class Progress {
   search = null;
   /** @type {MatrixProgress | null} */
   matrix = null;
+  /** Runs that were followed; known at the end of a search that has seen all of them. @type {string | null} */
+  runs = null;
   ms = 0;
   #start;
   #told;
@@ -60,7 +63,9 @@ export class Progress {
     if (matrix) return `${matrix.columns} of ${matrix.of} rows, ${plural(matrix.states, 'state')}.`;
     if (!search) return state === 'running' ? 'It begins.' : 'Nothing was searched.';
     const more = state === 'running' ? `, ${count(search.waiting)} still to be continued` : '';
-    return `${plural(search.states, 'state')}${more}.`;
+    const runs =
+      this.runs === null ? '' : `${grouped(this.runs)} ${this.runs === '1' ? 'run' : 'runs'} in `;
+    return `${runs}${plural(search.states, 'state')}${more}.`;
   }
 
   /** @param {number | undefined} limit */
@@ -84,7 +89,7 @@ export class Progress {
       <dl>
         ${figure('State', word(this, limit))} ${figure('States', count(states))}
         ${figure('Per second', count(rate))}
-        ${search ? [figure('To be continued', count(search.waiting)), figure('Depth', plural(search.depth, 'step'))] : nothing}
+        ${search ? [this.runs === null ? figure('To be continued', count(search.waiting)) : figure('Runs', grouped(this.runs)), figure('Depth', plural(search.depth, 'step'))] : nothing}
         ${matrix ? figure('Rows', `${matrix.columns} of ${matrix.of}`) : nothing}
         ${figure('Time', `${(ms / 1000).toFixed(2)} s`)}
       </dl>

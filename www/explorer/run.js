@@ -13,6 +13,7 @@ import { futures, grouped, noReturn, percent } from './futures.js';
  * @property {string} from  What it was found by.
  * @property {Side} side
  * @property {boolean} partial  The search has not seen everything.
+ * @property {{ name: string, show: () => void }[]} others  What else breaks there.
  * @property {string} said
  * @property {(side: Side) => void} onSide
  * @property {() => void} onBack
@@ -38,7 +39,7 @@ function words(choice) {
 
 /** @param {RunProps} props */
 export function run(props) {
-  const { run, from, side, said, onSide, onBack, onSave, onPlay } = props;
+  const { run, from, side, others, said, onSide, onBack, onSave, onPlay } = props;
   const isBroken = run.run.steps.some(({ holds }) => !holds);
   const happens = run.invariant.kind === 'sometimes';
   const title = isBroken
@@ -52,7 +53,23 @@ export function run(props) {
       <button class="button small" @click=${onBack}>← Back</button>
       <h3 id="run-title" class=${isBroken ? 'bad' : ''} tabindex="-1">${title}</h3>
     </div>
-    <p class="found">${from} ${isBroken ? why(run) : nothing}</p>
+    <p class="found">
+      ${from} ${isBroken ? why(run) : nothing}
+      ${
+        others.length === 0
+          ? nothing
+          : [
+              'The same crash can break this too: ',
+              others.map(
+                ({ name, show }, place) =>
+                  html`${place > 0 ? '; ' : nothing}<button class="link" @click=${show}>
+                      ${name}
+                    </button>`,
+              ),
+              '.',
+            ]
+      }
+    </p>
     <div class="run-tools">
       <div class="choice" role="group" aria-label="How to read it">
         <button aria-pressed=${side === 'traces'} @click=${() => onSide('traces')}>

@@ -11,6 +11,7 @@ const SLICE_MS = 30;
 /** States between two looks at the clock. */
 const STATES = 250;
 const WARM_STATES = 3000;
+const TELL_EVERY_MS = 100;
 const TOO_LARGE = 'The search has outgrown the memory that it may have. Choose smaller bounds.';
 
 const ready = init();
@@ -43,17 +44,27 @@ const tasks = {
     const matrix = new Matrix(options);
     kept = { key: JSON.stringify(options), matrix };
     let told = 0;
+    let last = 0;
     tell({ view: matrix.view(), progress: matrix.step(0) });
     await sliced(() => {
       const progress = matrix.step(STATES);
+      const isTime = performance.now() - last > TELL_EVERY_MS;
+      if (isTime || told < progress.columns) last = performance.now();
       for (; told < progress.columns; told++)
         tell({ column: matrix.column(told), place: told, progress });
+      if (isTime) tell({ progress });
       return progress.done;
     });
   },
 
-  /** @param {Tell} _ @param {SearchOptions} options @param {number} row @param {number} column */
-  async cell(_, options, row, column) {
+  /**
+   * @param {Tell} _
+   * @param {SearchOptions} options
+   * @param {number} row
+   * @param {number} column
+   * @param {string} [invariant]
+   */
+  async cell(_, options, row, column, invariant) {
     const key = JSON.stringify(options);
     if (kept?.key !== key) {
       kept?.matrix.free();
@@ -62,7 +73,7 @@ const tasks = {
     const { matrix } = kept;
     // After a cancelled search only so much of it is done again as the cell needs.
     while (matrix.step(0).columns <= column) matrix.step(STATES);
-    return matrix.run(row, column);
+    return matrix.run(row, column, invariant);
   },
 
   /** @param {Tell} tell @param {SearchOptions} options */
@@ -75,9 +86,10 @@ const tasks = {
     await sliced(() => {
       const progress = explorer.step(STATES);
       // Whoever looks sees no more than this.
-      if (progress.done || performance.now() - last > 100) {
+      if (progress.done || performance.now() - last > TELL_EVERY_MS) {
         last = performance.now();
-        tell({ progress, verdicts: explorer.verdicts() });
+        const runs = progress.done ? (explorer.runs() ?? null) : null;
+        tell({ progress, verdicts: explorer.verdicts(), runs });
       }
       return progress.done;
     });

@@ -8,6 +8,7 @@
  * @typedef {import('../study/crashlab.js').MatrixProgress} MatrixProgress
  * @typedef {import('../study/crashlab.js').SearchProgress} SearchProgress
  * @typedef {import('../study/crashlab.js').SearchVerdict} SearchVerdict
+ * @typedef {import('../study/crashlab.js').ReplayedRun} ReplayedRun
  * @typedef {{ resolve: (value: any) => void, reject: (error: unknown) => void, heard: (news: any) => void }} Waiting
  */
 export class Searcher {
@@ -29,7 +30,7 @@ export class Searcher {
   /**
    * @param {SearchOptions} options
    * @param {(news: { view?: MatrixView, column?: MatrixColumn, place: number, progress: MatrixProgress }) => void} heard  First all
-   *   of it, then each column as it is filled.
+   *   of it, then each column as it is filled, and in between how far it is.
    * @returns {Promise<void>}
    */
   matrix(options, heard) {
@@ -40,15 +41,17 @@ export class Searcher {
    * @param {SearchOptions} options
    * @param {number} row
    * @param {number} column
+   * @param {string} [invariant]  Of several that break there, the one that has to.
    * @returns {Promise<SearchRun | null>}
    */
-  cell(options, row, column) {
-    return this.#call('cell', [options, row, column]);
+  cell(options, row, column, invariant) {
+    return this.#call('cell', [options, row, column, invariant]);
   }
 
   /**
    * @param {SearchOptions} options
-   * @param {(news: { progress: SearchProgress, verdicts: SearchVerdict[] }) => void} heard
+   * @param {(news: { progress: SearchProgress, verdicts: SearchVerdict[], runs: string | null }) => void} heard
+   *   `runs`: how many were followed; known at the end only.
    * @returns {Promise<void>}
    */
   search(options, heard) {
@@ -69,7 +72,7 @@ export class Searcher {
     return this.#call('scenarioOf', [file]);
   }
 
-  /** @param {string} file @param {string | undefined} scenario @returns {Promise<string>} */
+  /** @param {string} file @param {string | undefined} scenario @returns {Promise<ReplayedRun>} */
   replay(file, scenario) {
     return this.#call('replay', [file, scenario]);
   }

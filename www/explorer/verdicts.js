@@ -28,7 +28,12 @@ export function verdicts(verdicts, progress, isWhole, onShow) {
           <th scope="col">Invariant</th>
           <th scope="col">Has to hold</th>
           <th scope="col">Verdict</th>
-          <th scope="col">Shortest run</th>
+          <th
+            scope="col"
+            title="The run in which the least goes wrong; of several, a shortest one."
+          >
+            Shortest run
+          </th>
         </tr>
       </thead>
       <tbody>
