@@ -1,6 +1,7 @@
 /** What the windows over the page have in common: how they look, how they are closed, how a file is picked in them. */
 import { html } from 'lit/html.js';
 import { glyph } from './glyph.js';
+import './back.js';
 import 'sheet:./window.css';
 
 /**

@@ -18,6 +18,7 @@ import { runs } from './runs.js';
 import { saved } from './saved.js';
 import { stand } from './stand.js';
 import { createTimeline } from './timeline.js';
+import '../ui/back.js';
 import '../ui/shared.js';
 import { createTrace } from './trace.js';
 
