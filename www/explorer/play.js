@@ -20,11 +20,14 @@ let opened = 0;
  */
 export function retell(reader, runs) {
   const { engine } = reader;
-  // They are over, and can be had again: they stay out of the browser's storage.
+  // The last one is kept as one that a link tells: a reload opens it again. The others can be had again, and stay out of storage.
   const told = reader.attempt(() => {
     const title = `${++opened}: ${engine.read(runs[0].setup.scenario).title}`;
-    for (const { name, setup, deeds } of runs)
-      engine.retell(setup, JSON.parse(deeds), `${name} ${title}`, false);
+    for (const run of runs) {
+      const { name, setup, deeds } = run;
+      const lasting = run === runs.at(-1) ? undefined : false;
+      engine.retell(setup, JSON.parse(deeds), `${name} ${title}`, lasting);
+    }
   });
   if (told) reader.arrive();
 }
