@@ -28,11 +28,11 @@ export default {
     {
       say: 'Select a `tool_retry` in the trace: it says what failed, and how long the loop waits.',
       looks: true,
-      done: ({ selected }) => selected?.type === 'tool_retry',
+      at: ({ type }) => type === 'tool_retry',
     },
   ],
   why: [
-    'The loop repeats a call that certainly did not run, a few times, and waits longer each time. The model hears of it only if all attempts fail. A blip costs seconds, and no tokens.',
+    'The loop repeats a call that did not run, a few times, and waits longer each time. The model hears of it only if all attempts fail. A blip costs seconds, and no tokens.',
     'If every failure goes to the model, it has to read the whole conversation again, only to say “try again”. Half of each wait is drawn by lot, so that many agents that failed together do not come back together.',
   ],
   code: { says: 'How long the loop waits, and when it gives up', at: code },

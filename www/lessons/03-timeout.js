@@ -26,11 +26,8 @@ export default {
     {
       looks: true,
       say: 'Select the second `tool_call` of `issue_refund`. Its key is the key of the first.',
-      done: ({ selected }) =>
-        selected?.type === 'tool_call' &&
-        selected.tool === 'issue_refund' &&
-        selected.attempt !== null &&
-        selected.attempt > 1,
+      at: ({ type, tool, attempt }) =>
+        type === 'tool_call' && tool === 'issue_refund' && attempt !== null && attempt > 1,
     },
   ],
   why: [

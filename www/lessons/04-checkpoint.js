@@ -26,6 +26,7 @@ export default {
     },
     {
       say: 'In **Storage**, look at the checkpoint as **JSON**: read `messages`, and then `cost_usd`.',
+      looks: true,
       done: (now) => now.showsCheckpoint && now.view.storage.generations.length > 0,
     },
     {

@@ -29,7 +29,7 @@ export default {
     {
       say: 'Select the `llm_call` of step 1, and read its `thought`.',
       looks: true,
-      done: ({ selected }) => selected?.type === 'llm_call' && selected.step === 1,
+      at: ({ type, step }) => type === 'llm_call' && step === 1,
     },
   ],
   why: [

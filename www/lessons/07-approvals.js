@@ -26,9 +26,7 @@ export default {
     },
     {
       say: 'Do not resume it yet. **Approve** the refund ([[A]]) while it is dead.',
-      done: ({ records, world }) =>
-        world.inbox.some(({ status }) => status === 'approved') &&
-        records.some(({ type }) => type === 'crash'),
+      done: (now) => now.view.phase === 'crashed' && now.decided('approved'),
     },
     {
       say: 'Now **resume** ([[R]]).',

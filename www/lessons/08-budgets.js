@@ -23,9 +23,9 @@ export default {
   acts: [
     { say: 'Press **Run** ([[Space]]), and let it finish.', done: (now) => now.over },
     {
-      say: 'Select the `guard` record: it says which limit, and by how much.',
+      say: 'Select the `guard` record: it says which limit was reached, and which call would have gone beyond it.',
       looks: true,
-      done: ({ selected }) => selected?.type === 'guard',
+      at: ({ type }) => type === 'guard',
     },
   ],
   why: [
@@ -40,16 +40,19 @@ export default {
       met: (now) => now.isBroken('no_circles') && now.view.status === 'max_steps',
     },
     {
-      say: 'Loop guard on again: make it circle longer than allowed all the same.',
-      hint: 'The guard can only count what it remembers. Switch **Counters in the checkpoint** off, arm a crash in step 2 (the ⌄ beside **Crash**), run and resume.',
+      say: 'Loop guard on again: make it circle all the same, until **The agent does not go in circles** breaks.',
+      hint: 'The guard can only count what it remembers. Switch **Counters in the checkpoint** off, choose “before the model is asked” in step 2 (the ⌄ beside **Crash**), run and resume. If it dies sooner, the new agent begins to count sooner, and the circle is one round too short.',
       met: (now) => now.isOn('loop_guard') && now.isBroken('no_circles'),
     },
     {
       say: 'The last net is money. In “Out of budget”, with everything on: approve the refund, and select the record that says what the next call could have cost.',
-      hint: 'It is the last one, `stop`. The limit is compared with what was used **and** the most that the next call can cost, before it is made.',
+      hint: 'Switch on again what you have switched off. The record is the last one, `stop`: the limit is compared with what was used **and** the most that the next call can cost, before it is made.',
       scenario: 'budget',
       met: (now) =>
-        now.view.status === 'budget_usd' && now.endedWell && now.selected?.type === 'stop',
+        now.off.length === 0 &&
+        now.view.status === 'budget_usd' &&
+        now.endedWell &&
+        now.selected?.type === 'stop',
     },
   ],
   switches: ['loop_guard', 'saved_guards', 'budget_guard'],

@@ -33,7 +33,8 @@ export default {
   ],
   why: [
     'Start at the symptom and walk back. The symptom: one charge, two refunds. The invariant names the record at which it broke; each row in the books knows the record that caused it.',
-    'Then compare the two requests. Both are about the same charge, so the second should have been recognised. What differs between them is what was used to recognise it. A trace that leaves out keys, attempts or the switches it ran with cannot answer that question.',
+    'You were asked twice about the same arguments, and yet **Nobody is asked twice about one action** holds. A yes serves one action, and the key says which action a request is: the second one came under another key, so your first yes did not cover it.',
+    'So compare the two requests. Both are about the same charge, so the second should have been recognised. What differs between them is what was used to recognise it. A trace that leaves out keys, attempts or the switches it ran with cannot answer that question.',
   ],
   code: { says: 'What a request is recognised by', at: code },
   goals: [

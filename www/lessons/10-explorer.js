@@ -16,7 +16,7 @@ export default {
   title: 'All crashes at once',
   minutes: 8,
   scenario: 'refund-timeout',
-  explores: true,
+  search: EVERYTHING,
   situation:
     'You have crashed agents where it seemed worth it. The explorer crashes this one at every instant, with every fault and every answer of the person. It says that nothing can go wrong, or it shows the shortest run in which something does.',
   bet: {
@@ -42,7 +42,7 @@ export default {
     },
   ],
   why: [
-    'The agent does no I/O and reads no clock, so a state of the whole world is a value. The explorer copies it and makes both choices, go on and crash, again and again, and joins what has become equal. That is how it sees hundreds of thousands of runs in seconds.',
+    'The agent does no I/O and reads no clock, so a state of the whole world is a value. The explorer copies it and makes both choices, go on and crash, again and again, and joins what has become equal: runs that lead to the same state are continued once. How many states that were, and how many a second, stands over the verdicts.',
     'A test tries the runs that somebody thought of. A search within bounds tries all of them, and its silence says something: not that the code is right, but that no run within these bounds breaks these invariants.',
   ],
   code: { says: 'How the explorer goes from a state to all that can follow', at: code },

@@ -9,7 +9,8 @@ import { lesson } from './lesson.js';
 import { list } from './list.js';
 import { Now } from './now.js';
 import { embedded, keyOf } from '../store.js';
-import { Progress } from './progress.js';
+import { Progress, untouched } from './progress.js';
+import { astray, elsewhere, isDone, otherwise, strange } from './setup.js';
 import { words } from './words.js';
 import '../ui/shared.js';
 import 'sheet:./lessons.css';
@@ -30,8 +31,18 @@ export class Lessons {
   #isOpen = false;
   /** What a screen reader is told. */
   #said = '';
-  /** Acts that were done in this run; some of them leave no trace in it. */
-  #done = { run_id: '', acts: /** @type {Set<number>} */ (new Set()) };
+  /** The acts that are done. @type {Set<number>} */
+  #acts = new Set();
+  /** A sentence, if nothing counts any more before the lesson is set up again. */
+  #astray = '';
+  /** What was asked for and is not there. */
+  #missing = '';
+  /** What was forgotten last, as long as the list is open. @type {Record<string, import('./progress.js').Entry> | null} */
+  #forgotten = null;
+  /** Where the page was at the last look at the address. @type {string | null} */
+  #address = null;
+  /** The documents of scenarios as they are shipped, by id. @type {Map<string, string>} */
+  #shipped = new Map();
   /** More than none: the lesson's scenario is not there yet. */
   #settingUp = 0;
   /** The run that had not begun at the last look. */
@@ -53,6 +64,12 @@ export class Lessons {
     addEventListener('crashlab:found', (event) =>
       this.#hear(/** @type {CustomEvent} */ (event).detail),
     );
+    addEventListener('storage', (event) => {
+      if (!this.#progress.isAbout(event)) return;
+      this.#progress.catchUp();
+      this.#step = this.#reachable(this.#step);
+      this.#draw();
+    });
   }
 
   get isOpen() {
@@ -61,15 +78,18 @@ export class Lessons {
 
   /** Shows what the address names. */
   route() {
+    // A Back that was about a window over the page leads nowhere here.
+    if (this.#address === location.href) return;
+    this.#address = location.href;
     const fragment = new URLSearchParams(location.hash.slice(1));
     const wanted = fragment.get('lesson');
     const before = this.#lesson;
     this.#isOpen = wanted !== null || fragment.has('lessons');
     // Nobody who is here has to be told that there are lessons.
     if (this.#isOpen) this.#reader.isNew = false;
-    this.#lesson = wanted === null ? null : (LESSONS[Number(wanted) - 1] ?? null);
-    if (wanted !== null && !this.#lesson)
-      this.#reader.complain(`There is no lesson ${wanted}: there are ${LESSONS.length}.`);
+    this.#lesson = LESSONS.find((_, place) => String(place + 1) === wanted) ?? null;
+    this.#missing = this.#lesson ? '' : (wanted ?? '').trim();
+    this.#forgotten = null;
     if (this.#lesson) {
       const step = STEPS.find((one) => one === fragment.get('step'));
       this.#step = this.#reachable(step ?? 'bet');
@@ -98,12 +118,19 @@ export class Lessons {
     const lesson = this.#lesson;
     const { engine } = this.#reader;
     if (!lesson) return;
+    const { books, run } = this.#entry;
     const off = lesson.off ?? [];
     const isThere = engine.view?.scenario_id === lesson.scenario;
     const isAsWanted = String([...this.#reader.off].sort()) === String([...off].sort());
-    const isBegun = !anew && (!engine.prepared || this.#entry.books !== null);
-    if (isThere && (isBegun || (engine.prepared && isAsWanted))) return;
-    await this.#choose(lesson.scenario, off);
+    const isBegun = !anew && (books !== null || (!engine.prepared && engine.view?.run_id === run));
+    if (!isThere || (!isBegun && !(engine.prepared && isAsWanted)))
+      await this.#choose(lesson.scenario, off);
+    const others = lesson.goals.flatMap(({ scenario }) => scenario ?? []);
+    for (const id of [lesson.scenario, ...others]) {
+      const shipped = await engine.scenario(id).catch(() => null);
+      if (shipped) this.#shipped.set(id, shipped.json);
+    }
+    this.#draw();
   }
 
   /** @param {string} scenario @param {Iterable<string>} off */
@@ -141,37 +168,55 @@ export class Lessons {
     const lesson = this.#lesson;
     const { view } = this.#reader.engine;
     if (!lesson || !view || this.#settingUp > 0) return null;
-    const entry = this.#entry;
-    const now = new Now(this.#reader, view, entry.first, this.#search);
-    const isOwn = view.scenario_id === lesson.scenario;
-    if (this.#done.run_id !== view.run_id) this.#done = { run_id: view.run_id, acts: new Set() };
-    if (isOwn) {
-      lesson.acts.forEach(({ done }, place) => {
-        if (done(now)) this.#done.acts.add(place);
-      });
-      if ((lesson.explores ? now.search : now.begun) && entry.books === null)
-        this.#watch(lesson, now);
-      // Who runs instead of betting has chosen.
-      const hasBegun = !lesson.explores && now.begun && this.#prepared === view.run_id;
-      if (hasBegun && this.#step === 'bet') queueMicrotask(() => this.#go('do'));
-      this.#prepared = now.begun ? '' : view.run_id;
+    const now = new Now(this.#reader, view, {
+      first: this.#entry.first,
+      search: this.#search,
+      asked: lesson.search,
+      shipped: this.#shipped.get(view.scenario_id),
+    });
+    if (this.#entry.books === null) this.#watch(lesson, now);
+    this.#prepared = now.begun ? '' : view.run_id;
+    if (this.#entry.books !== null) {
+      this.#acts = new Set(lesson.acts.keys());
+      this.#astray = '';
+      this.#judge(lesson, now);
     }
-    if (entry.books !== null) this.#judge(lesson, now);
     return now;
   }
 
-  /** The first run, which the bet is about. @param {Lesson} lesson @param {Now} now */
+  /** The first run, or search, which the bet is about. @param {Lesson} lesson @param {Now} now */
   #watch(lesson, now) {
-    const { bet, id } = lesson;
+    const { id, acts, bet } = lesson;
     const entry = this.#entry;
-    if (entry.bet === null) this.#progress.note(id, { bet: 'skipped' });
-    if (this.#done.acts.size < lesson.acts.length) return;
+    const run = lesson.search ? 'search' : now.view.run_id;
+    const begins = !lesson.search && now.begun && this.#prepared === run;
+    // Who runs instead of betting has chosen.
+    if (begins && this.#step === 'bet') queueMicrotask(() => this.#go('do'));
+    const isKnown = entry.run === run;
+    now.isAnothers = !lesson.search && now.begun && !begins && !isKnown;
+    this.#acts = new Set(isKnown ? entry.acts : []);
+    this.#astray = otherwise(lesson, now, this.#names);
+    if (this.#astray !== '') return;
+    for (const [place, act] of acts.entries()) if (isDone(act, now)) this.#acts.add(place);
+    this.#astray = astray(lesson, now, this.#acts);
+    if (lesson.search ? now.searched === '' : !now.begun) return;
+    const done = [...this.#acts].sort((a, b) => a - b);
+    if (!isKnown || String(done) !== String(entry.acts))
+      this.#progress.note(id, { run, acts: done, bet: entry.bet ?? 'skipped' });
+    if (done.length < acts.length) return;
     const books = bet.of(now);
     const option = typeof entry.bet === 'number' ? bet.options[entry.bet] : undefined;
     const right = option ? option.fits(books) : null;
     this.#progress.note(id, { books, right, first: now.figures });
     this.#said = `The books say: ${bet.says(books)}.`;
   }
+
+  /** What mechanisms and scenarios are called. @param {string} id */
+  #names = (id) => {
+    const { mechanisms, scenarios } = this.#reader.engine;
+    const named = mechanisms.find((one) => one.id === id)?.name;
+    return named ?? scenarios.find((one) => one.id === id)?.title ?? id;
+  };
 
   /** @param {Lesson} lesson @param {Now} now */
   #judge(lesson, now) {
@@ -181,8 +226,10 @@ export class Lessons {
       // A task comes after its reason, and each part after the one before.
       if (this.#step !== 'task' || lesson.goals.slice(0, place).some((_, n) => !entry.met[n]))
         return false;
-      if ((goal.scenario ?? lesson.scenario) !== now.view.scenario_id) return false;
-      return this.#isPicked(goal, place, now) ?? goal.met?.(now) ?? false;
+      if (goal.choices) return this.#isPicked(lesson, goal, place);
+      // What has nothing to do with the task has to be as it is shipped.
+      const isThere = elsewhere(goal.scenario ?? lesson.scenario, now, this.#names) === '';
+      return isThere && strange(lesson, now.off).length === 0 && (goal.met?.(now) ?? false);
     });
     if (met.every((one, place) => one === (entry.met[place] ?? false))) return;
     const done = met.every(Boolean);
@@ -191,11 +238,10 @@ export class Lessons {
     this.#said = done ? 'The task is done. The lesson is complete.' : `Done. ${left} left.`;
   }
 
-  /** Whether what was chosen is the mechanism that is off. @param {Lesson['goals'][0]} goal @param {number} place @param {Now} now */
-  #isPicked({ choices }, place, now) {
-    if (!choices) return undefined;
-    const pick = choices[this.#entry.picks[place] ?? -1];
-    return pick !== undefined && now.begun && !now.isOn(pick);
+  /** Whether what was chosen is the mechanism that the lesson has taken away. @param {Lesson} lesson @param {Lesson['goals'][0]} goal @param {number} place */
+  #isPicked({ off }, { choices }, place) {
+    const pick = choices?.[this.#entry.picks[place] ?? -1];
+    return pick !== undefined && off?.includes(pick) === true;
   }
 
   // --- What the reader does --------------------------------------------------------------------------------------------------------
@@ -203,7 +249,8 @@ export class Lessons {
   /** @param {number | 'skipped'} bet */
   #bet(bet) {
     const { engine } = this.#reader;
-    if (this.#lesson && engine.prepared && this.#entry.books === null)
+    const isEarly = this.#lesson?.search ? this.#search === null : engine.prepared;
+    if (this.#lesson && isEarly && this.#astray === '' && this.#entry.books === null)
       this.#progress.note(this.#lesson.id, { bet });
     this.#go('do');
   }
@@ -240,39 +287,42 @@ export class Lessons {
 
   /** @param {import('../explorer/index.js').Found} found */
   #hear({ options, progress, verdicts }) {
-    if (!this.#lesson?.explores || !verdicts || options.scenario !== this.#reader.about?.json)
-      return;
+    if (!this.#lesson?.search || !verdicts) return;
     const mechanisms = Object.entries(options.mechanisms ?? {});
     this.#search = {
       off: mechanisms.filter(([, on]) => !on).map(([id]) => id),
       broken: verdicts.filter(({ verdict }) => verdict === 'broken').map(({ id }) => id),
       all: verdicts.length,
       crashes: options.crashes ?? 0,
+      faults: options.faults ?? 0,
+      decisions: options.decisions ?? 0,
+      isOwn: options.scenario === this.#shipped.get(this.#lesson.scenario),
       whole: progress.state === 'done' && !progress.hitLimit,
     };
     this.#draw();
   }
 
-  /** The same run again, from its start. @param {string} [scenario] */
+  /** The same run again, from its start, or one of a shipped scenario. @param {string} [scenario] */
   #again(scenario) {
     const reader = this.#reader;
-    const wanted = scenario ?? this.#lesson?.scenario;
-    if (wanted && wanted !== reader.about?.id) void this.#choose(wanted, reader.off);
+    if (scenario) void this.#choose(scenario, reader.off);
     else reader.reset();
+  }
+
+  /** What the bet and the acts are about, as the lesson has it. */
+  #setUpAgain() {
+    const lesson = this.#lesson;
+    if (lesson?.search) void this.#explore({ says: '', options: lesson.search });
+    else if (lesson) void this.#choose(lesson.scenario, lesson.off ?? []);
   }
 
   /** The lesson from its start. */
   #restart() {
     const lesson = this.#lesson;
     if (!lesson) return;
-    this.#progress.note(lesson.id, {
-      bet: null,
-      books: null,
-      right: null,
-      met: [],
-      picks: [],
-      done: false,
-    });
+    this.#search = null;
+    const { first } = this.#entry;
+    this.#progress.note(lesson.id, { ...untouched(), first });
     void this.#choose(lesson.scenario, lesson.off ?? []);
     this.#go('bet');
   }
@@ -297,10 +347,21 @@ export class Lessons {
           of: (id) => progress.of(id),
           bets: progress.bets,
           isEmpty: progress.isEmpty,
+          missing: this.#missing,
+          isForgotten: this.#forgotten !== null,
           onReset: () => {
-            progress.reset();
+            this.#forgotten = progress.reset();
+            this.#search = null;
             this.#said = 'Your progress with the lessons is forgotten.';
             this.#draw();
+            document.getElementById('lessons-undo')?.focus();
+          },
+          onUndo: () => {
+            if (this.#forgotten) progress.restore(this.#forgotten);
+            this.#forgotten = null;
+            this.#said = 'Your progress is there again.';
+            this.#draw();
+            this.#focus();
           },
           onClose: () => this.close(),
         }),
@@ -315,10 +376,13 @@ export class Lessons {
         step: this.#step,
         entry: this.#entry,
         now,
-        acts: this.#done.acts,
+        acts: this.#acts,
+        astray: this.#astray,
+        strange: strange(open, this.#reader.off),
+        changed: now?.isChanged ? elsewhere(now.view.scenario_id, now, this.#names) : '',
+        names: this.#names,
         mechanisms: engine.mechanisms,
         off: this.#reader.off,
-        scenarios: engine.scenarios,
         pending: this.#reader.switchesPending,
         switches,
         reader: this.#reader,
@@ -327,6 +391,7 @@ export class Lessons {
         onPick: (place, choice) => this.#pick(place, choice),
         onSwitch: (id, on) => this.#switch(id, on),
         onAgain: (scenario) => this.#again(scenario),
+        onSetUpAgain: () => this.#setUpAgain(),
         onExplore: (tool) => void this.#explore(tool),
         onRestart: () => this.#restart(),
       }),
@@ -340,7 +405,7 @@ export class Lessons {
     if (!this.#isOpen || !open || (this.#step !== 'do' && this.#step !== 'task')) return null;
     const todo =
       this.#step === 'do'
-        ? open.acts.find((_, place) => !this.#done.acts.has(place))?.say
+        ? open.acts.find((_, place) => !this.#acts.has(place))?.say
         : open.goals.find((_, place) => !entry.met[place])?.say;
     return html`<p class="lesson-line">
       <span>${todo ? words(todo) : 'Done.'}</span>

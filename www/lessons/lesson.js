@@ -2,6 +2,7 @@
 import { html, nothing } from 'lit/html.js';
 import { glyph } from '../ui/glyph.js';
 import { showCode } from './code.js';
+import { listed } from './setup.js';
 import { words } from './words.js';
 
 /**
@@ -14,9 +15,12 @@ import { words } from './words.js';
  * @property {import('./progress.js').Entry} entry
  * @property {import('./now.js').Now | null} now  Null: its scenario is being set up.
  * @property {Set<number>} acts  Those that are done in this run.
+ * @property {string} astray  A sentence, if nothing counts before the lesson is set up again.
+ * @property {string[]} strange  Mechanisms that are off without being the task's business.
+ * @property {string} changed  A sentence, if the scenario is not as it is shipped.
+ * @property {import('./setup.js').Names} names
  * @property {import('../pkg/crashlab.js').MechanismInfo[]} mechanisms
  * @property {Set<string>} off
- * @property {{ id: string, title: string }[]} scenarios
  * @property {boolean} pending  The switches say something else than the present run.
  * @property {unknown} switches
  * @property {import('../reader.js').Reader} reader
@@ -25,6 +29,7 @@ import { words } from './words.js';
  * @property {(place: number, choice: number) => void} onPick
  * @property {(id: string, on: boolean) => void} onSwitch
  * @property {(scenario?: string) => void} onAgain
+ * @property {() => void} onSetUpAgain
  * @property {(tool: import('./types.js').Tool) => void} onExplore
  * @property {() => void} onRestart
  */
@@ -83,12 +88,13 @@ function isNamed({ lesson, entry }) {
 const BODY = { bet, do: acts, why, task };
 
 /** @param {View} props */
-function bet({ lesson, entry, now, onBet, onGo, onRestart }) {
+function bet({ lesson, entry, now, astray, onBet, onGo, onRestart, onSetUpAgain }) {
   const { ask, options } = lesson.bet;
   const isOver = entry.books !== null;
-  const isLate = !isOver && now?.begun;
+  const isLate = !isOver && (lesson.search ? now?.searched === 'this' : now?.begun);
+  const isOther = !isOver && !isLate && astray !== '';
   return html`<p>${words(lesson.situation)}</p>
-    <fieldset class="bet" ?disabled=${isOver || isLate}>
+    <fieldset class="bet" ?disabled=${isOver || isLate || isOther}>
       <legend>${ask}</legend>
       <div class="options">
         ${options.map(
@@ -116,18 +122,19 @@ function bet({ lesson, entry, now, onBet, onGo, onRestart }) {
                 <button class="button" @click=${onRestart}>${glyph('reset')}Begin anew</button>
                 <button class="button primary" @click=${() => onGo('do')}>Go on without</button>
               </p>`
-          : html`<p class="aside">
-              Nothing has run yet. A wrong bet costs nothing.
-              <button class="link" @click=${() => onBet('skipped')}>Skip it</button>
-            </p>`
+          : isOther
+            ? again(astray, onSetUpAgain)
+            : html`<p class="aside">
+                Nothing has run yet. A wrong bet costs nothing.
+                <button class="link" @click=${() => onBet('skipped')}>Skip it</button>
+              </p>`
     }`;
 }
 
 /** @param {View} props */
 function acts(props) {
-  const { lesson, entry, now, acts, onGo, onAgain, onExplore } = props;
+  const { lesson, entry, acts, astray, onGo, onSetUpAgain, onExplore } = props;
   const next = lesson.acts.findIndex((_, place) => !acts.has(place));
-  const astray = now && next >= 0 && entry.books === null && isAstray(props, now);
   return html`<ol class="acts">
       ${lesson.acts.map(({ say, tool }, place) => {
         const state = acts.has(place) ? 'done' : place === next ? 'next' : '';
@@ -140,15 +147,7 @@ function acts(props) {
         </li>`;
       })}
     </ol>
-    ${
-      astray
-        ? html`<p>
-            ${astray}
-            <button class="link" @click=${() => onAgain()}>Set it up again</button>
-          </p>`
-        : nothing
-    }
-    ${verdict(lesson, entry)}
+    ${astray ? again(astray, onSetUpAgain) : nothing} ${verdict(lesson, entry)}
     ${
       entry.books === null
         ? nothing
@@ -164,18 +163,11 @@ const opener = (tool, onExplore) =>
     ${glyph('explore')}${tool.says}
   </button>`;
 
-/**
- * A sentence, if the present run leads nowhere.
- * @param {View} props
- * @param {import('./now.js').Now} now
- */
-function isAstray({ lesson, scenarios, acts }, { over, view }) {
-  const title = scenarios.find(({ id }) => id === lesson.scenario)?.title ?? lesson.scenario;
-  if (view.scenario_id !== lesson.scenario) return `This lesson is about “${title}”.`;
-  if (lesson.explores) return '';
-  const isLeft = lesson.acts.some(({ looks }, place) => !looks && !acts.has(place));
-  return over && isLeft ? 'This run is over, and went another way.' : '';
-}
+/** @param {string} why @param {() => void} onSetUpAgain */
+const again = (why, onSetUpAgain) =>
+  html`<p class="astray" role="status">
+    ${why} <button class="link" @click=${onSetUpAgain}>Set it up again</button>
+  </p>`;
 
 /** What the books say, beside the bet. @param {View['lesson']} lesson @param {View['entry']} entry */
 function verdict({ bet }, { bet: chosen, books, right }) {
@@ -187,7 +179,7 @@ function verdict({ bet }, { bet: chosen, books, right }) {
       option
         ? html`<p>
             ${glyph(right ? 'check' : 'open')}You said
-            “${option.says.toLowerCase()}”${right ? ', and so it was.' : ': now you know.'}
+            “${option.says}”${right ? ', and so it was.' : ': now you know.'}
           </p>`
         : html`<p>You made no bet.</p>`
     }
@@ -264,7 +256,7 @@ function help({ entry, mechanisms, onPick, onExplore }, goal, place) {
                   </button>`,
               )}
             </div>
-            ${picked >= 0 ? html`<p role="status">No: that one is on in this run.</p>` : nothing}`
+            ${picked >= 0 ? html`<p role="status">No: that one was on in the lesson’s run.</p>` : nothing}`
         : nothing
     }
     ${goal.tool ? opener(goal.tool, onExplore) : nothing}
@@ -276,10 +268,10 @@ function help({ entry, mechanisms, onPick, onExplore }, goal, place) {
 
 /** What the task is done with. @param {View} props @param {import('./types.js').Goal} goal */
 function knobs(props, goal) {
-  const { lesson, mechanisms, off, now, pending, scenarios, onSwitch, onAgain } = props;
+  const { lesson, mechanisms, off, now, pending, names, strange, changed } = props;
+  const { onSwitch, onAgain } = props;
   const scenario = goal.scenario ?? lesson.scenario;
   const isElsewhere = now !== null && now.view.scenario_id !== scenario;
-  const title = scenarios.find(({ id }) => id === scenario)?.title ?? scenario;
   const shown = mechanisms.filter(({ id }) => lesson.switches.includes(id));
   return html`<div class="knobs mechanisms">
     ${
@@ -299,10 +291,23 @@ function knobs(props, goal) {
           )
     }
     ${
-      isElsewhere
-        ? html`<button class="button small" @click=${() => onAgain(scenario)}>
-            Set up “${title}”
-          </button>`
+      strange.length > 0
+        ? html`<p role="status">
+            ${listed(strange, names)} off, and the task does without that.
+            <button class="link" @click=${() => strange.forEach((id) => onSwitch(id, true))}>
+              Switch on
+            </button>
+          </p>`
+        : nothing
+    }
+    ${
+      isElsewhere || changed
+        ? html`${changed ? html`<p role="status">${changed}</p>` : nothing}<button
+              class="button small"
+              @click=${() => onAgain(scenario)}
+            >
+              Set up “${names(scenario)}”
+            </button>`
         : now?.begun
           ? html`<button class="button small" @click=${() => onAgain()}>
                 ${glyph('reset')}Set up a new run

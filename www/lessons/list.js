@@ -10,12 +10,16 @@ import { glyph } from '../ui/glyph.js';
  * @property {(id: string) => Entry} of
  * @property {{ all: number, right: number }} bets
  * @property {boolean} isEmpty  Nothing has been done.
+ * @property {string} missing  What was asked for and is no lesson.
+ * @property {boolean} isForgotten  The progress has just been forgotten, and can be had back.
  * @property {() => void} onReset
+ * @property {() => void} onUndo
  * @property {() => void} onClose
  */
 
 /** @param {List} props */
-export function list({ lessons, of, bets, isEmpty, onReset, onClose }) {
+export function list(props) {
+  const { lessons, of, bets, isEmpty, missing, isForgotten, onReset, onUndo, onClose } = props;
   const done = lessons.filter(({ id }) => of(id).done).length;
   return html`<section class="lessons" aria-labelledby="lesson-head">
     <header>
@@ -24,6 +28,11 @@ export function list({ lessons, of, bets, isEmpty, onReset, onClose }) {
         ${glyph('close')}
       </button>
     </header>
+    ${
+      missing
+        ? html`<p role="alert">There is no lesson ${missing}: there are ${lessons.length}.</p>`
+        : nothing
+    }
     <p>
       Each begins with a bet. Then you run the agent, kill it, decide for it, and the books of the
       world say who was right.
@@ -31,6 +40,14 @@ export function list({ lessons, of, bets, isEmpty, onReset, onClose }) {
     <ol class="contents">
       ${lessons.map((one, place) => item(one, place + 1, of(one.id)))}
     </ol>
+    ${
+      isForgotten
+        ? html`<p class="aside">
+            Your progress is forgotten.
+            <button id="lessons-undo" class="link" @click=${onUndo}>Undo</button>
+          </p>`
+        : nothing
+    }
     ${
       isEmpty
         ? nothing

@@ -9,6 +9,9 @@
  * @property {string[]} broken  Invariants, by id.
  * @property {number} all  How many invariants were judged.
  * @property {number} crashes  Up to how many in one run.
+ * @property {number} faults
+ * @property {number} decisions
+ * @property {boolean} isOwn  It was about the lesson's scenario, as it is shipped.
  * @property {boolean} whole  Every run within the bounds has been tried.
  */
 export class Now {
@@ -24,8 +27,14 @@ export class Now {
   selected;
   /** The checkpoint is shown as JSON. */
   showsCheckpoint;
-  /** @type {Search | null} */
+  /** Of the lesson's scenario. @type {Search | null} */
   search;
+  /** What was searched: nothing, what the lesson asks for, or something else. @type {'' | 'this' | 'other'} */
+  searched;
+  /** Its scenario was edited, or it goes on from a checkpoint of another run. */
+  isChanged;
+  /** It has begun elsewhere than in this lesson. */
+  isAnothers = false;
   /** The armed crash in words. */
   armed;
   /** Figures of the reader's first run in this lesson. */
@@ -34,10 +43,13 @@ export class Now {
   /**
    * @param {import('../reader.js').Reader} reader
    * @param {LabView} view
-   * @param {Record<string, number>} first
-   * @param {Search | null} search
+   * @param {object} more
+   * @param {Record<string, number>} more.first
+   * @param {Search | null} more.search
+   * @param {import('../explorer/index.js').OpenOptions} [more.asked]  The search that the lesson asks for.
+   * @param {string | undefined} more.shipped  The document of the present scenario, as it is shipped.
    */
-  constructor(reader, view, first, search) {
+  constructor(reader, view, { first, search, asked, shipped }) {
     const { engine } = reader;
     this.view = view;
     this.records = engine.records;
@@ -48,7 +60,15 @@ export class Now {
     this.showsCheckpoint = reader.checkpointAsJson;
     this.armed = reader.armed ?? '';
     this.first = first;
-    this.search = search;
+    this.search = search?.isOwn ? search : null;
+    this.searched = search === null ? '' : asked && isAsked(search, asked) ? 'this' : 'other';
+    this.isChanged =
+      engine.origin !== undefined || (shipped !== undefined && reader.about?.json !== shipped);
+  }
+
+  /** The mechanisms that are off, by id. */
+  get off() {
+    return this.view.mechanisms.filter(({ on }) => !on).map(({ id }) => id);
   }
 
   get world() {
@@ -98,4 +118,15 @@ export class Now {
   get figures() {
     return { calls: this.calls, cost: this.cost, records: this.records.length };
   }
+}
+
+/** @param {Search} search @param {import('../explorer/index.js').OpenOptions} asked */
+function isAsked(search, { crashes, faults, decisions, off = [] }) {
+  return (
+    search.isOwn &&
+    search.crashes === crashes &&
+    search.faults === faults &&
+    search.decisions === decisions &&
+    String([...search.off].sort()) === String([...off].sort())
+  );
 }

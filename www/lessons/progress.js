@@ -10,6 +10,8 @@
  * @property {boolean[]} met  The parts of the task.
  * @property {number[]} picks  What was chosen where the task asks, −1 for nothing.
  * @property {boolean} done
+ * @property {string | null} run  The run that the bet is about, once it has begun.
+ * @property {number[]} acts  Those that are done in it; some leave no trace there.
  */
 
 const NOT_KEPT =
@@ -24,6 +26,8 @@ export const untouched = () => ({
   met: [],
   picks: [],
   done: false,
+  run: null,
+  acts: [],
 });
 
 export class Progress {
@@ -32,19 +36,40 @@ export class Progress {
   /** A sentence, if something is not kept, or was not. */
   warning = '';
   #key;
+  /** What could not be written is only here. */
+  #isAhead = false;
 
   /** @param {string} key  Where it is kept. */
   constructor(key) {
     this.#key = key;
     try {
-      const text = localStorage.getItem(key);
-      if (text !== null) this.#entries = read(JSON.parse(text));
+      this.#read();
     } catch (error) {
       this.warning =
         error instanceof DOMException
           ? NOT_KEPT
           : 'What was kept of your progress cannot be read. The lessons begin anew.';
     }
+  }
+
+  #read() {
+    const text = localStorage.getItem(this.#key);
+    this.#entries = text === null ? {} : read(JSON.parse(text));
+  }
+
+  /** Takes up what another tab has written. What cannot be read leaves things as they are. */
+  catchUp() {
+    if (this.#isAhead) return;
+    try {
+      this.#read();
+    } catch {
+      // Whoever has written it has to say so.
+    }
+  }
+
+  /** Whether another tab has written. @param {StorageEvent} event */
+  isAbout({ key }) {
+    return key === null || key === this.#key;
   }
 
   /** @param {string} id */
@@ -57,12 +82,24 @@ export class Progress {
    * @param {Partial<Entry>} change
    */
   note(id, change) {
+    this.catchUp();
     this.#entries[id] = { ...this.of(id), ...change };
     this.#save();
   }
 
+  /** @returns {Record<string, Entry>} What was forgotten, for `restore`. */
   reset() {
+    this.catchUp();
+    const before = this.#entries;
     this.#entries = {};
+    this.#save();
+    return before;
+  }
+
+  /** What has been done since stays. @param {Record<string, Entry>} entries */
+  restore(entries) {
+    this.catchUp();
+    this.#entries = { ...entries, ...this.#entries };
     this.#save();
   }
 
@@ -80,8 +117,10 @@ export class Progress {
     try {
       localStorage.setItem(this.#key, JSON.stringify({ version: 1, lessons: this.#entries }));
       this.warning = '';
+      this.#isAhead = false;
     } catch {
       this.warning = NOT_KEPT;
+      this.#isAhead = true;
     }
   }
 }
@@ -103,6 +142,7 @@ function read(found) {
       const isFit =
         Array.isArray(read.met) &&
         Array.isArray(read.picks) &&
+        Array.isArray(read.acts) &&
         typeof read.first === 'object' &&
         read.first;
       return [id, isFit ? read : plain];

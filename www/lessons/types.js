@@ -9,7 +9,7 @@
  * @property {string} scenario  Of the shipped ones, by id.
  * @property {string[]} [off]  Mechanisms that are off at the start.
  * @property {boolean} [secret]  The switches would give the answer away until the task is on.
- * @property {boolean} [explores]  It is about a search, and not about the present run.
+ * @property {import('../explorer/index.js').OpenOptions} [search]  It is about this search, and not about the present run.
  * @property {string} situation  Three sentences.
  * @property {Bet} bet
  * @property {Act[]} acts  What the reader does.
@@ -31,7 +31,8 @@
  *
  * @typedef {object} Act
  * @property {string} say
- * @property {(now: Now) => boolean} done
+ * @property {(now: Now) => boolean} [done]
+ * @property {(record: import('./now.js').RecordView) => boolean} [at]  It is done by selecting such a record.
  * @property {Tool} [tool]  What it is done with.
  * @property {boolean} [looks]  It only looks, and can be done when the run is over.
  *
