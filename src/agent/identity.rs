@@ -46,11 +46,17 @@ pub fn idempotency_key(spec: &ToolSpec, args: &Value, run_id: &str, position: &s
     for field in &spec.intent {
         key.push(':');
         match &args[field.as_str()] {
-            Value::String(text) => key.push_str(text),
+            Value::String(text) if is_plain(text) => key.push_str(text),
             other => key.push_str(&canonical(other)),
         }
     }
     key.into()
+}
+
+/// True for a text that cannot be taken for anything else where it stands between colons without quotes.
+fn is_plain(text: &str) -> bool {
+    let starts_well = text.as_bytes().first().is_some_and(u8::is_ascii_alphabetic);
+    starts_well && !text.as_bytes().contains(&b':') && !matches!(text, "true" | "false" | "null")
 }
 
 /// The key of one approval: run, tool, canonical arguments, and how many approvals of exactly these were used up before.
@@ -135,6 +141,21 @@ fn tracestate_key(member: &str) -> Option<&str> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn intents_that_differ_have_keys_that_differ() {
+        let spec = ToolSpec { intent: vec!["a".to_string(), "b".to_string()], ..ToolSpec::new("pay", "Pays.") };
+        let key = |a: Value, b: Value| idempotency_key(&spec, &json!({"a": a, "b": b}), "run", "0/c", true);
+        assert_eq!(&*key(json!("INV-1"), json!("CH-2")), "pay:INV-1:CH-2", "readable where nothing stands against it");
+        let odd = ["a", "a:b", "b", "b:c", "c", "\"a\":b", "", "5", "true", "null", ":", "\"", "{}"];
+        let mut values: Vec<Value> = odd.iter().map(|text| json!(text)).collect();
+        values.extend([json!(5), json!(true), json!(null), json!({}), json!(["a", "b"])]);
+        let mut keys: Vec<_> = values.iter().flat_map(|a| values.iter().map(|b| key(a.clone(), b.clone()))).collect();
+        let all = keys.len();
+        keys.sort();
+        keys.dedup();
+        assert_eq!(keys.len(), all);
+    }
 
     #[test]
     fn only_a_valid_traceparent_is_taken_up() {

@@ -190,7 +190,7 @@ impl Mechanism {
                 "single_writer",
                 "One writer",
                 "A resume takes the run over; the agent that lost it can write nothing more.",
-                "Two agents work on one run, and everything is done twice.",
+                "Two agents work on one run, and its steps are paid for twice.",
                 ["step_paid_once", "two-tabs"],
             ),
         }
