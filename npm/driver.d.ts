@@ -15,7 +15,7 @@ type Of<T extends Effect['type']> = Extract<Effect, { type: T }>;
 /** What a model says: the fields of the answer `completion`. Its latency is measured if it does not say it. */
 export type Completion = Omit<Extract<Answer, { type: 'completion' }>, 'type'>;
 
-/** What a person says; `null`: nobody decided in time. */
+/** What a person says; `null`: nobody decided in time. An answer that cannot be read is a denial. */
 export type Verdict =
   boolean | null | undefined | { approved: boolean; approver?: string; note?: string | null };
 
@@ -30,12 +30,15 @@ export interface RunStore {
 
 export interface Callbacks {
   model(request: ModelRequest, effect: Of<'call_model'>): MaybePromise<Completion>;
-  /** By name. What a tool throws says whether it may have been carried out: see `Failure`. */
+  /**
+   * By name, one for each tool of the configuration. What a tool throws says whether it may have been carried out: see `Failure`. A
+   * result that JSON cannot hold is recorded as a failure, and the call is not repeated.
+   */
   tools: Record<
     string,
     (args: any, effect: Of<'call_tool'>) => MaybePromise<Json | undefined | void>
   >;
-  /** Without one, irreversible calls are denied. */
+  /** Without one, irreversible calls are denied. What it throws is a crash: the next start asks again, under the same key. */
   approver?(effect: Of<'ask_approval'>): MaybePromise<Verdict>;
   /** `memoryStore()` if it is absent. */
   store?: RunStore;
@@ -69,8 +72,14 @@ export function memoryStore(stored?: {
   checkpoints?: string[];
 }): RunStore & { lines: string[]; checkpoints: string[] };
 
+/** The part of the browser's `Storage` that is used. */
+export interface KeyValueStorage {
+  readonly length: number;
+  getItem(key: string): string | null;
+  setItem(key: string, value: string): void;
+  removeItem(key: string): void;
+  key(index: number): string | null;
+}
+
 /** Storage in localStorage or something with its methods, for one run. */
-export function webStore(
-  run_id: string,
-  storage?: Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | 'length'>,
-): RunStore & { clear(): void };
+export function webStore(run_id: string, storage?: KeyValueStorage): RunStore & { clear(): void };

@@ -23,21 +23,55 @@ export class Failure extends Error {
 /** Runs an agent to its end, from the start or from what the store has. */
 export async function drive(
   config,
-  { model, tools, approver, store = memoryStore(), now = Date.now, wait = sleep, watch = () => {} },
+  {
+    model,
+    tools = {},
+    approver,
+    store = memoryStore(),
+    now = Date.now,
+    wait = sleep,
+    watch = () => {},
+  } = {},
 ) {
+  const given = { approver: approver != null, ...config };
+  // What is missing is said before the store is asked, which may take the run from somebody.
+  check({ model, tools, store, now, wait, watch });
+  if (approver != null || given.approver) is('function', 'approver', approver);
+  new Agent(given, now()).free();
+  for (const { name } of given.tools) {
+    is('function', `tools.${name}`, Object.hasOwn(tools, name) ? tools[name] : undefined);
+  }
   const stored = await store.load();
-  const agent = new Agent({ approver: approver !== undefined, ...config }, now(), stored);
+  const agent = new Agent(given, now(), stored);
   if (agent.is_torn) await store.drop_last_line();
   try {
     for (let effect; (effect = agent.poll());) {
       watch(effect);
       if (effect.type === 'stop') return { status: effect.status, final: effect.final };
       const answer = await perform(effect, { model, tools, approver, store, now, wait });
-      agent.handle({ effect: effect.id, at_ms: now(), answer });
+      handle(agent, effect, answer, now());
     }
     return { status: agent.is_fenced ? 'fenced' : agent.status, final: null };
   } finally {
     agent.free();
+  }
+}
+
+/** Refuses what is no callback, by its name. */
+function is(kind, name, value) {
+  if (typeof value === kind && value !== null) return;
+  const expected = kind === 'object' ? 'an object' : 'a function';
+  const found = value === undefined ? 'nothing' : value === null ? 'null' : `a ${typeof value}`;
+  const message = `callbacks.${name}: expected ${expected}, found ${found}`;
+  throw Object.assign(new TypeError(message), { code: 'bad_argument' });
+}
+
+function check({ store, tools, ...functions }) {
+  for (const [name, value] of Object.entries(functions)) is('function', name, value);
+  is('object', 'tools', tools);
+  is('object', 'store', store);
+  for (const name of ['load', 'append', 'save', 'drop_last_line']) {
+    is('function', `store.${name}`, store[name]);
   }
 }
 
@@ -50,9 +84,9 @@ async function perform(effect, { model, tools, approver, store, now, wait }) {
     case 'call_model': {
       const start = now();
       const said = (completion) => ({
-        type: 'completion',
         latency_ms: Math.max(0, now() - start),
-        ...completion,
+        ...fields(completion, 'a completion'),
+        type: 'completion',
       });
       return calls(() => model(effect.request, effect), said);
     }
@@ -76,6 +110,37 @@ async function perform(effect, { model, tools, approver, store, now, wait }) {
   }
 }
 
+/**
+ * Hands an answer over. One that cannot be read is a failure and stands in the log as such: what led to it has happened, and an
+ * error here would have the next start do it again.
+ */
+function handle(agent, effect, answer, at_ms) {
+  try {
+    agent.handle({ effect: effect.id, at_ms, answer });
+  } catch (error) {
+    if (error?.code !== 'bad_argument') throw error;
+    const why = error.message.replace(/^event \$\.answer/, '$');
+    agent.handle({ effect: effect.id, at_ms, answer: unreadable(effect, answer, why) });
+  }
+}
+
+function unreadable(effect, answer, why) {
+  const failed = (code, message) => ({ type: 'failed', code, message });
+  if (effect.type === 'ask_approval') {
+    const note = `the approver’s answer cannot be read: ${why}`;
+    return { type: 'decided', approved: false, approver: 'policy:unreadable_answer', note };
+  }
+  if (answer.type === 'failed') return failed('malformed', `${answer.message} (${why})`);
+  if (effect.type === 'call_model')
+    return failed('malformed', `what the model answered cannot be read: ${why}`);
+  const { tool, call_id } = effect;
+  // Another attempt would be a second deed, and its result could not be read either.
+  return failed(
+    'rejected',
+    `${tool} was carried out for call ${call_id}, but its result cannot be read: ${why}`,
+  );
+}
+
 async function stores(write, type) {
   try {
     await write();
@@ -97,7 +162,7 @@ async function calls(call, answer) {
 /** What an error says about the effect. Of one that says nothing, nobody knows whether the call was carried out. */
 function failed(error) {
   const message = text(error);
-  const retry_after = error?.retry_after == null ? null : String(error.retry_after);
+  const retry_after = error?.retry_after == null ? null : text(error.retry_after);
   const of = (code) => ({ type: 'failed', code, message, retry_after });
   if (error instanceof Failure) return of(error.code);
   if (error?.name === 'TimeoutError') return of('timeout');
@@ -109,15 +174,31 @@ function failed(error) {
   return of('reply_lost');
 }
 
+/** What somebody threw, in words. */
 function text(error) {
-  return String(error?.message ?? error);
+  const said = error?.message || error?.name || error;
+  if (typeof said !== 'object') return String(said);
+  try {
+    return JSON.stringify(said).slice(0, 300);
+  } catch {
+    return 'something that cannot be shown';
+  }
+}
+
+function fields(given, expected) {
+  if (typeof given === 'object' && given !== null) return given;
+  throw new Failure(
+    'malformed',
+    `expected ${expected}, found ${given === null ? 'null' : `a ${typeof given}`}`,
+  );
 }
 
 /** `null`: nobody decided in time. */
 function decided(decision) {
   if (decision === null || decision === undefined) return { type: 'expired' };
-  if (typeof decision === 'boolean') decision = { approved: decision };
-  return { type: 'decided', approver: 'human:unnamed', ...decision };
+  const { approver = 'human:unnamed', ...rest } =
+    typeof decision === 'object' ? decision : { approved: decision };
+  return { ...rest, approver, type: 'decided' };
 }
 
 /** @param {number} ms */

@@ -50,9 +50,9 @@ async function hasSourceOfStd() {
   return existsSync(join(sysroot, 'lib', 'rustlib', 'src', 'rust', 'library', 'Cargo.lock'));
 }
 
-/** A hash of everything that the wasm is built from. */
-export async function hashOfInputs() {
-  const files = ['Cargo.toml', 'Cargo.lock', 'package-lock.json'];
+/** A hash of everything that the wasm is built from, and of other files. */
+export async function hashOfInputs(others = []) {
+  const files = ['Cargo.toml', 'Cargo.lock', 'package-lock.json', ...others];
   for (const entry of await readdir(join(root, 'src'), { recursive: true, withFileTypes: true })) {
     if (entry.isFile())
       files.push(join(entry.parentPath ?? entry.path, entry.name).slice(root.length + 1));

@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use wasm_bindgen::prelude::*;
 
-use super::{lab_error, to_js};
+use super::{lab_error, plain, to_js};
 use crate::embed::{self, OpenError};
 use crate::log::checkpoint;
 use crate::log::store::SavedSnapshot;
+
+/// The last moment of JavaScript's `Date`, in milliseconds since 1970.
+const LATEST_MS: f64 = 8.64e15;
 
 /// An agent at work on one run: `poll` says what it wants, `handle` takes what came of it.
 #[wasm_bindgen]
@@ -25,13 +28,19 @@ impl Agent {
     #[wasm_bindgen(constructor)]
     pub fn new(
         #[wasm_bindgen(unchecked_param_type = "AgentConfig")] config: JsValue,
-        now_ms: f64,
+        #[wasm_bindgen(unchecked_param_type = "number")] now_ms: JsValue,
         #[wasm_bindgen(unchecked_optional_param_type = "Stored | null")] stored: Option<JsValue>,
     ) -> Result<Agent, JsValue> {
         let bad = |what: &str, error: &dyn std::fmt::Display| lab_error("bad_argument", &format!("{what}{error}"));
-        let config = embed::read_config(&json_text(&config)?).map_err(|error| bad("config ", &error))?;
+        let config = json_text("config", &config)?;
+        let config = embed::read_config(&config).map_err(|error| bad("config ", &error))?;
+        let is_time = |ms: &f64| (0.0..=LATEST_MS).contains(ms);
+        let Some(now_ms) = now_ms.as_f64().filter(is_time) else {
+            let found = plain::describe(&now_ms);
+            return Err(bad("now_ms: ", &format!("expected milliseconds since 1970, from 0 to {LATEST_MS}, found {found}")));
+        };
         let stored = stored.filter(|stored| !stored.is_null() && !stored.is_undefined());
-        let stored = stored.map_or(Ok("{}".to_string()), |stored| json_text(&stored))?;
+        let stored = stored.map_or(Ok("{}".to_string()), |stored| json_text("stored", &stored))?;
         let opened = embed::open(Arc::new(config), &stored, now_ms as u64).map_err(|error| match &error {
             OpenError::Unreadable(error) => bad("stored ", error),
             OpenError::Recovery(error) => lab_error("damaged", &error.to_string()),
@@ -54,7 +63,7 @@ impl Agent {
     /// Takes the answer to the effect that is out. One that does not fit is an error, and changes nothing.
     #[wasm_bindgen]
     pub fn handle(&mut self, #[wasm_bindgen(unchecked_param_type = "AgentEvent")] event: JsValue) -> Result<(), JsValue> {
-        let event = embed::read_event(&json_text(&event)?, self.saving);
+        let event = embed::read_event(&json_text("event", &event)?, self.saving);
         let event = event.map_err(|error| lab_error("bad_argument", &format!("event {error}")))?;
         self.agent.handle(event).map_err(|error| lab_error("refused", &error.to_string()))?;
         if self.saving.take().is_some() {
@@ -96,10 +105,6 @@ impl Agent {
 }
 
 /// JSON text of a value; text is taken as it is, so that its numbers stay exact.
-fn json_text(value: &JsValue) -> Result<String, JsValue> {
-    if let Some(text) = value.as_string() {
-        return Ok(text);
-    }
-    let text = js_sys::JSON::stringify(value).ok().and_then(|text| text.as_string());
-    text.ok_or_else(|| lab_error("bad_argument", "this is not plain data that JSON can hold"))
+fn json_text(name: &str, value: &JsValue) -> Result<String, JsValue> {
+    plain::json_text(value).map_err(|message| lab_error("bad_argument", &format!("{name} {message}")))
 }

@@ -11,6 +11,8 @@ mod files;
 mod lab;
 #[cfg(feature = "lab")]
 mod local_store;
+#[cfg(feature = "engine")]
+mod plain;
 #[cfg(feature = "lab")]
 mod runs;
 #[cfg(feature = "study")]

@@ -145,6 +145,205 @@ test('a log that was cut is gone on from, and the piece is taken away', async ()
   assert.equal(world.refunds.size, 1);
 });
 
+const circular = {};
+circular.self = { list: [circular] };
+for (const [result, why] of [
+  [{ v: 10n }, '$.result.v: a bigint cannot stand in JSON'],
+  [circular, '$.result.self.list[0]: it stands in itself, which cannot stand in JSON'],
+  [() => 1, '$.result: a function cannot stand in JSON'],
+  [Symbol('x'), '$.result: a symbol cannot stand in JSON'],
+  [{ rate: NaN }, '$.result.rate: NaN cannot stand in JSON'],
+  [new Map([[1, 2]]), '$.result: a Map cannot stand in JSON'],
+  [JSON.parse('['.repeat(150) + ']'.repeat(150)), /not valid JSON/],
+  [JSON.parse('['.repeat(9000) + ']'.repeat(9000)), /nested too deeply/],
+]) {
+  test(`a result that cannot be kept is a recorded failure, and is not repeated: ${why}`, async () => {
+    const { config, callbacks } = scene();
+    for (const idempotentHint of [true, false]) {
+      config.tools[1].annotations = { idempotentHint };
+      const store = memoryStore();
+      let done = 0;
+      const issue_refund = () => (done++, result);
+      const tools = { ...callbacks.tools, issue_refund };
+      const end = await drive(config, { ...callbacks, tools, store });
+      assert.deepEqual(end, { status: 'done', final: 'turn 2' });
+      assert.equal(done, 1);
+      const records = store.lines.map((line) => JSON.parse(line));
+      const [, { ok, result: kept }] = records.filter(({ type }) => type === 'tool_result');
+      assert.deepEqual([ok, kept.ok, kept.retryable], [false, false, false]);
+      assert.match(
+        kept.error,
+        /^issue_refund was carried out for call b, but its result cannot be read: /,
+      );
+      if (why instanceof RegExp) assert.match(kept.error, why);
+      else assert.ok(kept.error.endsWith(why), kept.error);
+    }
+  });
+}
+
+/** The errors of the first failures that a run has recorded. */
+async function errorsOf(change) {
+  const { config, callbacks } = scene();
+  const store = memoryStore();
+  config.limits = { max_steps: 3 };
+  const { status } = await drive(config, { ...callbacks, ...change(callbacks), store });
+  const records = store.lines.map((line) => JSON.parse(line));
+  return [status, ...records.map(({ error, result }) => error ?? result?.error).filter(Boolean)];
+}
+
+test('a failure with a code that nobody knows is one of which nobody knows the outcome', async () => {
+  const failures = [new Failure('oops', 'it broke'), new Failure(undefined, 'and again')];
+  const [status, first, second] = await errorsOf(({ tools }) => ({
+    tools: {
+      ...tools,
+      get_charge() {
+        if (failures.length > 0) throw failures.shift();
+        return {};
+      },
+    },
+  }));
+  assert.equal(status, 'done');
+  assert.match(
+    first,
+    /^malformed: it broke \(\$\.code: expected unavailable, .*found a string \("oops"\)\)$/,
+  );
+  assert.match(second, /^malformed: and again \(\$\.code: missing/);
+});
+
+test('what was thrown is logged in words', async () => {
+  for (const [thrown, said] of [
+    [{ reason: 'closed', port: 7 }, 'reply_lost: {"reason":"closed","port":7}'],
+    [Object.create(null), 'reply_lost: {}'],
+    ['a text', 'reply_lost: a text'],
+    [7n, 'reply_lost: 7'],
+    [undefined, 'reply_lost: undefined'],
+    [Symbol('x'), 'reply_lost: Symbol(x)'],
+    [circular, 'reply_lost: something that cannot be shown'],
+    [new TypeError(), 'reply_lost: TypeError'],
+  ]) {
+    const failures = [thrown];
+    const [status, error] = await errorsOf(({ tools }) => ({
+      tools: {
+        ...tools,
+        get_charge() {
+          if (failures.length > 0) throw failures.shift();
+          return {};
+        },
+      },
+    }));
+    assert.deepEqual([status, error], ['done', said]);
+  }
+});
+
+test('what a model answered and cannot be read is a recorded failure', async () => {
+  for (const [completion, why] of [
+    ['Hello', 'malformed: expected a completion, found a string'],
+    [null, 'malformed: expected a completion, found null'],
+    [
+      {},
+      'malformed: what the model answered cannot be read: $.thought: missing, expected a string',
+    ],
+    [
+      { thought: '', tool_calls: [{ id: 'a', name: 'get_charge', args: { n: 1n } }] },
+      'malformed: what the model answered cannot be read: $.tool_calls[0].args.n: a bigint cannot stand in JSON',
+    ],
+    [
+      { type: 'result', thought: 7 },
+      'malformed: what the model answered cannot be read: $.thought: expected a string, found a number (7)',
+    ],
+  ]) {
+    const odd = [completion];
+    const [status, error] = await errorsOf(({ model }) => ({
+      model: (request) => (odd.length > 0 ? odd.pop() : model(request)),
+      tools: { get_charge: () => ({}), issue_refund: () => ({}) },
+    }));
+    assert.deepEqual([status, error], ['done', why]);
+  }
+});
+
+test('a decision that cannot be read is a denial', async () => {
+  for (const decision of [
+    'yes',
+    1,
+    {},
+    { approved: 'yes' },
+    { approved: true, approver: '' },
+    { approved: true, by: 'me' },
+  ]) {
+    const { config, callbacks, world } = scene();
+    const store = memoryStore();
+    assert.equal(
+      (await drive(config, { ...callbacks, approver: () => decision, store })).status,
+      'done',
+    );
+    assert.equal(world.refunds.size, 0);
+    const approval = store.lines
+      .map((line) => JSON.parse(line))
+      .find(({ type }) => type === 'approval');
+    assert.deepEqual(
+      [approval.decision, approval.approver],
+      ['denied', 'policy:unreadable_answer'],
+    );
+    assert.match(
+      approval.note,
+      /^the approver’s answer cannot be read: \$\.(approved|approver|by)/,
+    );
+  }
+});
+
+test('what the driver is not given is named before anything runs', async () => {
+  const { config, callbacks, world } = scene();
+  const store = memoryStore();
+  const load = () => assert.fail('the store was asked');
+  const refused = (change, message) =>
+    assert.rejects(
+      drive(
+        { ...config, ...change.config },
+        { ...callbacks, store: { ...store, load }, ...change.callbacks },
+      ),
+      {
+        code: 'bad_argument',
+        message,
+      },
+    );
+  await refused(
+    { callbacks: { model: undefined } },
+    'callbacks.model: expected a function, found nothing',
+  );
+  await refused(
+    { callbacks: { tools: undefined } },
+    'callbacks.tools.get_charge: expected a function, found nothing',
+  );
+  await refused({ callbacks: { tools: null } }, 'callbacks.tools: expected an object, found null');
+  await refused(
+    { callbacks: { tools: { ...callbacks.tools, issue_refund: 7 } } },
+    /tools\.issue_refund: .*found a number/,
+  );
+  await refused(
+    { callbacks: { approver: 'maya' } },
+    'callbacks.approver: expected a function, found a string',
+  );
+  await refused(
+    { config: { approver: true }, callbacks: { approver: undefined } },
+    /callbacks\.approver: .*found nothing/,
+  );
+  await refused(
+    { callbacks: { store: {} } },
+    'callbacks.store.load: expected a function, found nothing',
+  );
+  await refused({ callbacks: { now: 7 } }, 'callbacks.now: expected a function, found a number');
+  await refused({ callbacks: { now: () => NaN } }, /^now_ms: expected milliseconds since 1970/);
+  await refused({ config: { tools: undefined } }, 'config $.tools: missing, expected an array');
+  await refused(
+    { config: { limits: { budget_usd: NaN } } },
+    'config $.limits.budget_usd: NaN cannot stand in JSON',
+  );
+  await assert.rejects(drive(config), {
+    message: 'callbacks.model: expected a function, found nothing',
+  });
+  assert.equal(world.models, 0);
+});
+
 test('a store that is full stops the run before anything more happens', async () => {
   const { config, callbacks, world } = scene();
   const store = memoryStore();
@@ -204,6 +403,34 @@ test('mistakes of the driver are named', () => {
   refused({ tools: [{ name: 'a', lookup: 'b' }] }, /\$\.tools\[0\]\.lookup: there is no tool `b`/);
   refused({ tools: [{ name: 'a', intent: ['x'] }] }, /\$\.tools\[0\]\.intent: a takes no `x`/);
   refused({ policies: { gate: false } }, /config \$\.policies\.gate: unknown key/);
+  for (const [number, shown] of [
+    [NaN, 'NaN'],
+    [Infinity, 'Infinity'],
+    [-Infinity, '-Infinity'],
+    [5n, 'a bigint'],
+  ]) {
+    for (const field of ['budget_usd', 'max_steps']) {
+      const message = `config $.limits.${field}: ${shown} cannot stand in JSON`;
+      refused({ limits: { [field]: number } }, message);
+    }
+  }
+  refused(
+    { tools: [{ name: 'a', execute: () => 1 }] },
+    /\$\.tools\[0\]\.execute: a function cannot stand in JSON/,
+  );
+  refused({ tools: undefined }, 'config $.tools: missing, expected an array');
+  for (const [now, shown] of [
+    ['x', 'a string'],
+    [NaN, 'NaN'],
+    [undefined, 'nothing'],
+    [null, 'null'],
+    [-1, '-1'],
+    [1e300, '1'],
+  ]) {
+    const message = `now_ms: expected milliseconds since 1970, from 0 to 8640000000000000, found ${shown}`;
+    const named = (error) => error.code === 'bad_argument' && error.message.startsWith(message);
+    assert.throws(() => new Agent(config, now), named);
+  }
   refused({ traceparent: 'x' }, /config \$\.traceparent: expected a W3C traceparent/);
 
   const agent = new Agent(config, 0);
@@ -306,15 +533,19 @@ test('the types of the package accept the README and every effect, and refuse a 
   await writeFile(join(folder, 'readme.js'), callbacks);
   await writeFile(join(folder, 'typed.ts'), TYPED);
   await writeFile(join(folder, 'wrong.ts'), TYPED.replace("{ type: 'expired' }", "{ type: 'ok' }"));
-  const tsc = (file, ...options) => {
-    const all = ['--noEmit', '--strict', '--module', 'NodeNext', '--target', 'ES2023'];
-    const lib = ['--lib', 'ESNext,DOM', '--types', ''];
+  const tsc = (file, lib, ...options) => {
+    const all = ['--noEmit', '--strict', '--target', 'es2022', '--module', 'node16', '--types', ''];
     const command = join(root, 'node_modules', '.bin', 'tsc');
-    return node(command, [...all, ...lib, ...options, file], { cwd: folder }).catch(
+    return node(command, [...all, '--lib', lib, ...options, file], { cwd: folder }).catch(
       (error) => error,
     );
   };
-  assert.equal((await tsc('readme.js', '--checkJs', '--noImplicitAny', 'false')).stdout, '');
-  assert.equal((await tsc('typed.ts')).stdout, '');
-  assert.match((await tsc('wrong.ts')).stdout, /'"ok"' is not assignable/);
+  const libs = ['es2022', 'es2022,dom', 'esnext,dom'];
+  for (const lib of libs) assert.equal((await tsc('typed.ts', lib)).stdout, '', lib);
+  // The README prints.
+  assert.equal(
+    (await tsc('readme.js', 'es2022,dom', '--checkJs', '--noImplicitAny', 'false')).stdout,
+    '',
+  );
+  assert.match((await tsc('wrong.ts', 'es2022')).stdout, /'"ok"' is not assignable/);
 });

@@ -48,7 +48,7 @@ struct Driver<'a> {
 impl<'a> Driver<'a> {
     fn new(types: &'a mut Types, config: &Value) -> Driver<'a> {
         types.check("AgentConfig", &js(config));
-        let agent = Agent::new(js(config), 1_000.0, None).unwrap_or_else(|error| panic!("{error:?}"));
+        let agent = Agent::new(js(config), 1_000.into(), None).unwrap_or_else(|error| panic!("{error:?}"));
         Driver { types, agent, now_ms: 1_000 }
     }
 
@@ -187,7 +187,7 @@ fn an_agent_that_was_lost_goes_on_from_what_its_driver_has_stored() {
     assert_eq!(asked["type"], "ask_approval");
     let stored = json!({"log": log, "checkpoints": checkpoints});
     types.check("Stored", &js(&stored));
-    let mut next = Agent::new(js(&config), 90_000.0, Some(js(&stored))).unwrap();
+    let mut next = Agent::new(js(&config), 90_000.into(), Some(js(&stored))).unwrap();
     let resume = json_of(&next.poll().unwrap());
     assert_eq!(resume["record"]["type"], "resume");
     assert_eq!(resume["record"]["checkpoint_generation"], 1);
@@ -196,5 +196,5 @@ fn an_agent_that_was_lost_goes_on_from_what_its_driver_has_stored() {
     assert_eq!(again["approval_key"], asked["approval_key"], "the same question");
 
     let other = crate::engine::config(|config| config["task"] = json!("Something else."));
-    assert_eq!(thrown(Agent::new(js(&other), 90_000.0, Some(js(&stored)))).0, "damaged");
+    assert_eq!(thrown(Agent::new(js(&other), 90_000.into(), Some(js(&stored)))).0, "damaged");
 }
