@@ -40,15 +40,20 @@ pub fn request(record: &Record, tracestate: Option<&str>) -> Option<Value> {
     let params = object([("name", tool.as_ref().into()), ("arguments", (**args).clone()), ("_meta", Value::Object(meta))]);
     Some(object([
         ("jsonrpc", "2.0".into()),
-        ("id", request_id(traceparent).into()),
+        ("id", request_id(record).into()),
         ("method", CALL_METHOD.into()),
         ("params", params),
     ]))
 }
 
-/// The `id` of a request: its span's, as every request has a span of its own.
-pub fn request_id(traceparent: &str) -> String {
-    if is_traceparent(traceparent) { traceparent[36..52].to_string() } else { "0".to_string() }
+/// The `id` of the request that a `tool_call` record stands for: its span's, as every request has a span of its own. Other programs
+/// may write no `traceparent`; then step, call, tool and attempt tell requests apart.
+pub fn request_id(record: &Record) -> String {
+    match &record.body {
+        RecordBody::ToolCall { traceparent, .. } if is_traceparent(traceparent) => traceparent[36..52].to_string(),
+        RecordBody::ToolCall { call_id, tool, attempt, .. } => format!("{}/{call_id}/{tool}/{attempt}", record.step),
+        _ => String::new(),
+    }
 }
 
 /// The hints of a tool: `readOnlyHint`, `destructiveHint`, `idempotentHint`.

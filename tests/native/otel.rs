@@ -131,6 +131,20 @@ fn a_broken_trace_context_stays_out_of_the_request() {
 }
 
 #[test]
+fn calls_of_another_program_have_requests_of_their_own() {
+    let call = |step: u32, call_id: &str, attempt: u32| {
+        let json = json!({"ts": 1.0, "run_id": "r", "step": step, "type": "tool_call", "tool": "look", "args": {}, "call_id": call_id,
+            "attempt": attempt, "idempotency_key": "k", "traceparent": ""});
+        mcp::request(&Record::from_line(&json.to_string()).unwrap(), None).unwrap()["id"].clone()
+    };
+    let ids = [call(1, "a", 1), call(1, "a", 2), call(1, "b", 1), call(2, "a", 1)];
+    for (place, id) in ids.iter().enumerate() {
+        assert!(!ids[..place].contains(id), "{ids:?}");
+    }
+    assert_eq!(ids[0], "1/a/look/1");
+}
+
+#[test]
 fn flags_and_mcps_annotations_say_the_same() {
     let flags = |definition: &Value| {
         let mut tool = ToolSpec::new("t", "A tool.");
@@ -497,6 +511,19 @@ fn numbers_and_times_of_64_bits_keep_every_digit() {
     assert!(text.contains(r#""startTimeUnixNano":"1772525400123000000""#), "{text}");
     assert!(text.contains(r#"{"key":"crashlab.cost_usd","value":{"doubleValue":0.0001481}}"#), "{text}");
     assert!(!text.contains('\n'), "one line");
+    // What 64 bits with a sign cannot hold is said digit by digit, and so is the sum.
+    let most = common(
+        "llm_call",
+        json!({"thought": "", "plan_version": 0, "tool_calls": [], "input_tokens": u64::MAX, "output_tokens": i64::MAX,
+            "cost_usd": 0, "latency_ms": 0}),
+    );
+    let text = export([&records[0], &most, &records[0], &most], &Options::default());
+    for number in ["18446744073709551615", "36893488147419103230"] {
+        assert!(text.contains(&format!(r#""gen_ai.usage.input_tokens","value":{{"stringValue":"{number}"}}"#)), "{text}");
+    }
+    assert!(text.contains(r#""gen_ai.usage.output_tokens","value":{"intValue":"9223372036854775807"}"#), "{text}");
+    assert!(text.contains(r#""gen_ai.usage.output_tokens","value":{"stringValue":"18446744073709551614"}"#), "{text}");
+    assert_eq!(problems(&text), Vec::<String>::new());
     // As large as a log may say.
     let late = Record { ts_ms: u64::MAX, ..records[0].clone() };
     assert_eq!(problems(&export([&late], &Options::default())), Vec::<String>::new());
@@ -559,11 +586,25 @@ fn the_validator_finds_what_receivers_let_pass() {
     found("its status code is no number", |spans| spans[1]["status"] = json!({"code": "STATUS_CODE_OK"}));
     found("is no decimal string of 64 bits", |spans| spans[1]["attributes"][0]["value"] = json!({"intValue": 7}));
     found("has no key of its own", |spans| spans[1]["attributes"][1]["key"] = spans[1]["attributes"][0]["key"].clone());
+    found("its event `crashlab.checkpoint` is not within it", |spans| spans[0]["events"][0]["timeUnixNano"] = "1".into());
+    found("its event `crashlab.checkpoint` is not within it", |spans| {
+        spans[0]["events"][0]["timeUnixNano"] = u64::MAX.to_string().into();
+    });
     found("is its own ancestor", |spans| {
         (spans[1]["parentSpanId"], spans[2]["parentSpanId"]) = (spans[2]["spanId"].clone(), spans[1]["spanId"].clone());
     });
     for broken in ["", "null", "[]", "{}", r#"{"resourceSpans": 7}"#, "{\n}"] {
         assert_ne!(problems(broken), Vec::<String>::new(), "{broken}");
+    }
+    for (odd, expected) in [
+        (json!({"resourceSpans": [null]}), "resourceSpans[0] is no object"),
+        (json!({"resourceSpans": [{"schemaUrl": "x"}]}), "resourceSpans[0] has no list `scopeSpans`"),
+        (json!({"resourceSpans": [{"scopeSpans": [null]}]}), "resourceSpans[0].scopeSpans[0] is no object"),
+        (json!({"resourceSpans": [{"scopeSpans": [{"schemaUrl": "x", "spans": [{}, 7]}]}]}), "scopeSpans[0].spans[1] is no object"),
+        (json!({"resourceSpans": [{"scopeSpans": [{"spans": []}]}]}), "resourceSpans[0].scopeSpans[0] has no schemaUrl"),
+    ] {
+        let problems = problems(&odd.to_string());
+        assert!(problems.iter().any(|problem| problem.contains(expected)), "{expected}: {problems:?}");
     }
     for odd in [json!({"resourceSpans": [7, {"scopeSpans": [null, {"spans": [3, null, "x"]}]}]}), Value::Object(Map::new())] {
         assert_ne!(problems(&odd.to_string()), Vec::<String>::new(), "{odd}");

@@ -1,5 +1,5 @@
 //! What is wrong with an export, for receivers let much of it pass: a short or zero id, a span without its parent, an end before the
-//! start, a second root.
+//! start, an event outside its span, a second root, no `schemaUrl`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,19 +31,20 @@ pub fn problems(text: &str) -> Vec<String> {
 }
 
 fn check_document(document: &Value, problems: &mut Vec<String>) {
-    let Some(resources) = document.get("resourceSpans").and_then(Value::as_array) else {
-        problems.push("it has no list `resourceSpans`".to_string());
-        return;
-    };
     let mut seen: BTreeMap<&str, Seen> = BTreeMap::new();
     let mut traces: BTreeSet<&str> = BTreeSet::new();
-    for spans in resources.iter().flat_map(|resource| list(resource, "scopeSpans")).map(|scope| list(scope, "spans")) {
-        for span in spans {
-            let id = text_of(span, "spanId");
-            check_span(span, problems);
-            traces.insert(text_of(span, "traceId"));
-            if seen.insert(id, seen_of(span)).is_some() {
-                problems.push(format!("two spans have the id `{id}`"));
+    for (path, resource) in objects(document, "", "resourceSpans", problems) {
+        for (path, scope) in objects(resource, &path, "scopeSpans", problems) {
+            if [scope, resource].iter().all(|of| text_of(of, "schemaUrl").is_empty()) {
+                problems.push(format!("{path} has no schemaUrl, so nobody knows which conventions its spans follow"));
+            }
+            for (_, span) in objects(scope, &path, "spans", problems) {
+                let id = text_of(span, "spanId");
+                check_span(span, problems);
+                traces.insert(text_of(span, "traceId"));
+                if seen.insert(id, seen_of(span)).is_some() {
+                    problems.push(format!("two spans have the id `{id}`"));
+                }
             }
         }
     }
@@ -51,6 +52,24 @@ fn check_document(document: &Value, problems: &mut Vec<String>) {
         problems.push(format!("its spans belong to {} traces", traces.len()));
     }
     check_tree(&seen, problems);
+}
+
+/// The objects of a list that has to be there, each with its path.
+fn objects<'a>(of: &'a Value, path: &str, key: &str, problems: &mut Vec<String>) -> Vec<(String, &'a Value)> {
+    let Some(items) = of.get(key).and_then(Value::as_array) else {
+        problems.push(format!("{} has no list `{key}`", if path.is_empty() { "it" } else { path }));
+        return Vec::new();
+    };
+    let prefix = if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
+    let mut objects = Vec::new();
+    for (place, item) in items.iter().enumerate() {
+        let path = format!("{prefix}[{place}]");
+        match item.is_object() {
+            true => objects.push((path, item)),
+            false => problems.push(format!("{path} is no object")),
+        }
+    }
+    objects
 }
 
 fn seen_of(span: &Value) -> Seen<'_> {
@@ -94,9 +113,14 @@ fn check_span(span: &Value, problems: &mut Vec<String>) {
         wrong("its status code is no number from 0 to 2".to_string());
     }
     check_attributes(span, &mut wrong);
+    let lasts = nanoseconds(span, "startTimeUnixNano").unwrap_or(0)..=nanoseconds(span, "endTimeUnixNano").unwrap_or(u64::MAX);
     for event in list(span, "events") {
-        if text_of(event, "name").is_empty() || nanoseconds(event, "timeUnixNano").is_none() {
+        let (name, time) = (text_of(event, "name"), nanoseconds(event, "timeUnixNano"));
+        if name.is_empty() || time.is_none() {
             wrong("an event has no name or no time".to_string());
+        }
+        if time.is_some_and(|time| !lasts.contains(&time)) {
+            wrong(format!("its event `{name}` is not within it"));
         }
         check_attributes(event, &mut wrong);
     }

@@ -11,7 +11,7 @@
 //! errors) is left out unless it is asked for.
 //!
 //! **Nothing passes through a floating-point number**: 64-bit integers and nanoseconds are decimal strings, as OTLP/JSON wants them,
-//! and a cost is printed from its digits. What is zero or empty is left out, as protobuf's JSON does; so a span without an error has
+//! and a cost is printed from its digits. A count above 2⁶³ − 1, which the protocol cannot hold, is a string attribute with its digits. What is zero or empty is left out, as protobuf's JSON does; so a span without an error has
 //! the status `{}`, which is code 0.
 
 mod check;

@@ -66,8 +66,8 @@ struct Totals {
     chats: u64,
     calls: u64,
     attempts: u64,
-    input_tokens: u64,
-    output_tokens: u64,
+    input_tokens: u128,
+    output_tokens: u128,
     cost: PicoUsd,
     resumes: u64,
 }
@@ -291,8 +291,8 @@ impl<'a> Builder<'a> {
         self.planned = call.tool_calls.to_vec();
         let output = self.conversation.assistant(step, call);
         let totals = &mut self.totals;
-        totals.input_tokens = totals.input_tokens.saturating_add(call.input_tokens);
-        totals.output_tokens = totals.output_tokens.saturating_add(call.output_tokens);
+        totals.input_tokens += u128::from(call.input_tokens);
+        totals.output_tokens += u128::from(call.output_tokens);
         totals.cost = totals.cost.plus(call.cost);
         let span = &mut self.spans[chat];
         span.end_ms = self.now_ms;
@@ -361,7 +361,7 @@ impl<'a> Builder<'a> {
         let span = &mut self.spans[index];
         span.set("mcp.method.name", text(mcp::CALL_METHOD));
         span.set("mcp.protocol.version", text(mcp::PROTOCOL_VERSION));
-        span.set("jsonrpc.request.id", text(&mcp::request_id(traceparent)));
+        span.set("jsonrpc.request.id", text(&mcp::request_id(record)));
         span.set("gen_ai.tool.name", text(tool));
         span.set("crashlab.tool.attempt", integer(*attempt));
         if self.options.includes_content {

@@ -123,10 +123,12 @@ pub fn one_text(word: &str) -> Value {
     object([("arrayValue", object([("values", vec![text(word)].into())]))])
 }
 
-/// A whole number, as a decimal string; signed 64 bits are the protocol's limit.
-pub fn integer(number: impl Into<u64>) -> Value {
-    let number = number.into().min(i64::MAX.unsigned_abs());
-    object([("intValue", number.to_string().into())])
+/// A whole number, as a decimal string. The protocol has signed 64 bits: what is larger stands as text, as no number is better than a
+/// wrong one.
+pub fn integer(number: impl Into<u128>) -> Value {
+    let number = number.into();
+    let key = if number <= i64::MAX.unsigned_abs().into() { "intValue" } else { "stringValue" };
+    object([(key, number.to_string().into())])
 }
 
 /// True or false.
