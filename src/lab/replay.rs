@@ -95,14 +95,14 @@ impl Deed {
 
     /// Reads a list of deeds.
     pub fn read_list(from: &Fields, key: &str) -> Vec<Deed> {
-        let read = |value: &Value| {
+        let read = |(place, value): (usize, &Value)| {
             let deed = Deed::of(value);
             if deed.is_none() {
-                from.note(wrong(&from.path(key), "a moment, a word, and for a decision who took it", value));
+                from.note(wrong(&format!("{}[{place}]", from.path(key)), "a moment, a word, and for a decision who took it", value));
             }
             deed
         };
-        from.array(key).iter().filter_map(read).collect()
+        from.array(key).iter().enumerate().filter_map(read).collect()
     }
 
     fn of(value: &Value) -> Option<Deed> {
@@ -145,7 +145,8 @@ pub fn replay(session: &mut Session, store: &mut dyn Store, deeds: &[Deed], unti
             }
             advance(session, store).map_err(|found| misfit(found.to_string()))?;
         }
-        if is_there(session, until) {
+        // What is done at the last moment belongs to it; what is done behind the last record does not.
+        if matches!(until, Until::Records(_)) && is_there(session, until) {
             return Ok(deeds[..place].to_vec());
         }
         if session.moment() > deed.moment {

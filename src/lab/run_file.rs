@@ -36,6 +36,9 @@ pub const VERSION: u64 = 1;
 /// What the field `format` says.
 pub const FORMAT: &str = "crashlab run";
 
+/// Why a file gives another log than it did.
+const WHY_ANOTHER: &str = "the file has been edited, or the program has changed since";
+
 /// Nobody does more than this to a run.
 const MOST_MOMENTS: u64 = 2_000_000;
 
@@ -104,17 +107,20 @@ impl fmt::Display for RunFileError {
             RunFileError::Scenario(error) => write!(f, "$.document: the scenario in this file cannot be read: {error}"),
             RunFileError::Checkpoint(error) => write!(f, "$.checkpoint: the checkpoint in this file cannot be read: {error}"),
             RunFileError::Session(error) => write!(f, "$.document: the run cannot be begun: {error}"),
-            RunFileError::Misfit(misfit) => write!(f, "$.deeds: {misfit}"),
+            RunFileError::Misfit(Misfit::Deed { place, message }) => {
+                write!(f, "$.deeds[{place}]: this cannot be done to the run: {message}; {WHY_ANOTHER}")
+            }
+            RunFileError::Misfit(misfit) => write!(f, "$.moment: {misfit}; {WHY_ANOTHER}"),
             RunFileError::Log { recorded, now } if recorded.0 != now.0 => {
                 write!(
                     f,
-                    "$.records: the log had {} records, and now it has {}; the program has changed since",
+                    "$.records: the log had {} records, and now it has {}; {WHY_ANOTHER}",
                     recorded.0, now.0
                 )
             }
             RunFileError::Log { recorded, now } => write!(
                 f,
-                "$.log_digest: the log has as many records as it had ({}), but another text (digest {:016x}, now {:016x}); the program has changed since",
+                "$.log_digest: the log has as many records as it had ({}), but another text (digest {:016x}, now {:016x}); {WHY_ANOTHER}",
                 now.0, recorded.1, now.1
             ),
         }
@@ -210,12 +216,17 @@ impl RunFile {
             }
         }
         let seed = from.text("seed").parse().unwrap_or_else(|_| {
-            from.note_wrong("seed", "a number as text");
+            from.note_wrong("seed", "the digits of a number from 0 to 18446744073709551615");
             0
         });
         let moment = from.count("moment");
         if moment > MOST_MOMENTS {
             from.note_wrong("moment", &format!("at most {MOST_MOMENTS}"));
+        }
+        let deeds = Deed::read_list(from, "deeds");
+        if let Some(place) = deeds.iter().position(|deed| deed.moment > moment) {
+            let message = format!("its moment {} is behind the end of the run, which is moment {moment}", deeds[place].moment);
+            from.note(ReadError::new(&format!("{}[{place}]", from.path("deeds")), message));
         }
         let log_digest = u64::from_str_radix(from.text("log_digest"), 16).unwrap_or_else(|_| {
             from.note_wrong("log_digest", "16 hexadecimal digits");
@@ -227,7 +238,7 @@ impl RunFile {
             seed,
             branch: from.small_count("branch"),
             checkpoint: from.optional("checkpoint", Fields::text).map(str::to_string),
-            deeds: Deed::read_list(from, "deeds"),
+            deeds,
             moment,
             log: (usize::try_from(from.count("records")).unwrap_or(usize::MAX), log_digest),
         }

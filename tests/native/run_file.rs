@@ -143,26 +143,59 @@ fn a_file_that_does_not_fit_names_the_path_and_what_differs() {
         }
     };
     type Edit<'a> = &'a dyn Fn(&mut Value);
-    let cases: [(Edit, &str); 9] = [
+    let cases: [(Edit, &str); 14] = [
         (&|value| value["version"] = json!(2), "$.version: this is version 2; this program reads version 1"),
         (&|value| value["format"] = json!("x"), "$.format: expected \"crashlab run\""),
         (&|value| value["seed"] = json!(7), "$.seed: expected a string"),
         (&|value| value["off"] = json!(["brakes"]), "$.off: expected ids of mechanisms"),
-        (&|value| value["deeds"] = json!([[1]]), "$.deeds: expected a moment, a word"),
+        (
+            &|value| value["seed"] = json!("18446744073709551616"),
+            "$.seed: expected the digits of a number from 0 to 18446744073709551615, found a string (\"18446744073709551616\")",
+        ),
+        (&|value| value["deeds"] = json!([[1]]), "$.deeds[0]: expected a moment, a word"),
+        (
+            &|value| value["deeds"].as_array_mut().unwrap().push(json!([1_000_000_000, "crash"])),
+            "$.deeds[1]: its moment 1000000000 is behind the end of the run, which is moment ",
+        ),
+        (
+            &|value| value["deeds"] = json!([[3, "resume"]]),
+            "$.deeds[0]: this cannot be done to the run: its agent is alive and cannot be resumed; the file has been edited, or",
+        ),
+        (&|value| value["deeds"] = json!([]), "$.moment: this run does not come to the place that is told of: it waits for a person"),
         (&|value| value["document"] = json!("{}"), "$.document: the scenario in this file cannot be read: $.task: missing"),
         (&|value| value["checkpoint"] = json!("{}"), "$.checkpoint: the checkpoint in this file cannot be read: $.task_id"),
-        (&|value| value["moment"] = json!(20), "$.records: the log had "),
+        (&|value| value["moment"] = json!(20), "$.deeds[0]: its moment 66 is behind the end of the run, which is moment 20"),
+        (&|value| (value["moment"], value["deeds"]) = (json!(20), json!([])), "$.records: the log had "),
         (&|value| value["log_digest"] = json!("00000000000000ff"), "$.log_digest: the log has as many records as it had"),
     ];
     for (edit, said) in cases {
         let error = refused(edit);
         assert!(error.starts_with(said), "{error}");
     }
+    let error = refused(&|value| value["records"] = json!(7));
+    assert!(error.ends_with("; the file has been edited, or the program has changed since"), "{error}");
     assert!(matches!(RunFile::from_json("null"), Err(RunFileError::Unreadable(_))));
     let text = exported(&file);
     for end in (1..text.len()).step_by(211).filter(|&end| text.is_char_boundary(end)) {
         let error = RunFile::from_json(&text[..end]).unwrap_err().to_string();
         assert!(error.contains("not valid JSON at line "), "{error}");
+    }
+}
+
+#[test]
+fn a_run_that_was_just_killed_comes_back_as_it_stood() {
+    let setup = interactive(&scenario("happy-path"));
+    for moment in 1..60 {
+        let mut store = MemoryStore::default();
+        let mut session = Session::start(setup.clone(), &mut store).unwrap();
+        while session.moment() < moment {
+            let _ = session.tick(&mut store);
+        }
+        let deeds = [Deed { moment: session.moment(), act: Act::Crash }];
+        session.crash(&mut store);
+        let file = RunFile::of(&setup, None, (&deeds, session.moment()), session.log());
+        let (again, _) = file.run().unwrap_or_else(|error| panic!("moment {moment}: {error}"));
+        assert_eq!((log_text(&again), again.agent().is_none()), (log_text(&session), true), "moment {moment}");
     }
 }
 
