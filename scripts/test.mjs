@@ -9,7 +9,6 @@ import { root } from './lib/paths.mjs';
 import { main } from './lib/problem.mjs';
 import { show } from './lib/process.mjs';
 import { secondsSince, timed } from './lib/time.mjs';
-import { listScenarios } from './scenarios.mjs';
 
 const failed = [];
 
@@ -30,7 +29,6 @@ async function testsIn(folder) {
 
 await main(async () => {
   await install({ browser: true, receivers: true });
-  await listScenarios();
   await build();
   await timed('package', buildPackage);
 

@@ -9,7 +9,7 @@ use crashlab::lab::shipped::SHIPPED;
 use crashlab::log::store::MemoryStore;
 use wasm_bindgen_test::*;
 
-const FOLDER: &[(&str, &str)] = &include!("../scenarios/list.rs");
+const FOLDER: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/scenarios.rs"));
 
 /// What a run of each of these scenarios does not show.
 fn complaints(scenarios: &[(&str, &str)]) -> Vec<String> {
