@@ -20,7 +20,7 @@ const TIMEOUT_MS = 10_000;
  * @property {() => number} [now] milliseconds since 1970
  * @property {() => number} [random] from 0 to 1
  * @property {string} [origin] the page's own, which a collector has to allow
- * @property {Record<string, string>} [headers] what this receiver wants besides, such as a key
+ * @property {string} [header] what this receiver wants besides, such as a key: `name: value`
  */
 
 /**
@@ -32,10 +32,10 @@ const TIMEOUT_MS = 10_000;
  * - `busy`: it was busy each time, or wants a longer wait than is bearable.
  * - `not_allowed`: the browser kept the page from it (CORS); `cors.allowed_origins` has to name the page.
  * - `unreachable`: nobody answered.
- * - `bad_url`: this is no address that the page may send to.
+ * - `bad_url`, `bad_header`: this is no address that the page may send to, or no header that it may send.
  *
  * @typedef {object} Outcome
- * @property {'taken' | 'partly_taken' | 'answered' | 'busy' | 'not_allowed' | 'unreachable' | 'bad_url'} kind
+ * @property {'taken' | 'partly_taken' | 'answered' | 'busy' | 'not_allowed' | 'unreachable' | 'bad_url' | 'bad_header'} kind
  * @property {string} message for people
  * @property {number} attempts
  * @property {number} rejected spans that the collector did not take
@@ -52,9 +52,13 @@ const TIMEOUT_MS = 10_000;
  * @returns {Promise<Outcome>}
  */
 export async function send(url, body, means) {
-  const { fetch, wait, now = Date.now, random = Math.random, headers = {} } = means;
+  const { fetch, wait, now = Date.now, random = Math.random, header = '' } = means;
   const complaint = complaintAbout(url);
   if (complaint) return failed('bad_url', complaint, 0);
+  const [name, value] = header.match(HEADER)?.slice(1) ?? [];
+  const objection = header.trim() === '' ? null : objectionTo(name, value);
+  if (objection) return failed('bad_header', objection, 0);
+  const headers = name === undefined ? {} : { [name]: value };
   for (let attempt = 1; ; attempt += 1) {
     const response = await post(fetch, url, body, headers);
     if (!(response instanceof Response)) return noAnswer(response, url, attempt, means);
@@ -79,10 +83,33 @@ export async function send(url, body, means) {
  */
 function complaintAbout(url) {
   if (!URL.canParse(url)) return `\`${url}\` is no address, such as ${DEFAULT_URL}.`;
-  const { protocol, hostname } = new URL(url);
+  const { protocol, hostname, username, password } = new URL(url);
+  if (username || password)
+    return 'Browsers send to no address with a name or a password in it. Leave out what stands before the `@`; a key goes into the header.';
   const isHere = hostname === 'localhost' || hostname === '127.0.0.1';
   if (protocol === 'https:' || (protocol === 'http:' && isHere)) return null;
   return `The page sends only to https addresses, and to this computer over http (${DEFAULT_URL}).`;
+}
+
+/** `name: value`. */
+const HEADER = /^\s*([!#$%&'*+.^_`|~\w-]+)\s*:\s*(\S.*?)\s*$/;
+
+/**
+ * Why the page may not send this header; null if it may.
+ *
+ * @param {string | undefined} name
+ * @param {string} value
+ */
+function objectionTo(name, value) {
+  if (name === undefined)
+    return 'A header is a name, a colon and a value, such as `x-mlflow-experiment-id: 0`.';
+  if (!/^[\t\x20-\x7e]*$/.test(value))
+    return `The value of ${name} has characters that no header may have.`;
+  if (name.toLowerCase() === 'content-type')
+    return 'The page itself says that it sends JSON: leave out Content-Type.';
+  // What a browser keeps for itself it leaves out without a word.
+  const { headers } = new Request(DEFAULT_URL, { headers: { [name]: value } });
+  return headers.has(name) ? null : `Browsers let no page set the header ${name}.`;
 }
 
 /**
@@ -116,7 +143,7 @@ async function post(fetch, url, body, headers) {
  * @param {number} attempt
  * @param {Means} means
  */
-async function noAnswer(error, url, attempt, { fetch, origin }) {
+async function noAnswer(error, url, attempt, { fetch, origin, header = '' }) {
   const { host } = new URL(url);
   if (error instanceof Error && error.name === 'TimeoutError') {
     const message = `${host} did not answer within ${TIMEOUT_MS / 1_000} s. Try again later, or save the file.`;
@@ -133,7 +160,9 @@ async function noAnswer(error, url, attempt, { fetch, origin }) {
   );
   const page =
     origin === undefined || origin === 'null' ? '`*`, as this page is a file' : `\`${origin}\``;
-  const setting = `the setting \`cors.allowed_origins\` of its HTTP receiver has to hold ${page}`;
+  const name = header.match(HEADER)?.[1];
+  const besides = name === undefined ? '' : `, and \`cors.allowed_headers\` \`${name}\``;
+  const setting = `the setting \`cors.allowed_origins\` of its HTTP receiver has to hold ${page}${besides}`;
   if (isThere) {
     const message = `The browser does not let this page talk to ${host}. The collector has to allow it: ${setting}. Or save the file and send it from elsewhere.`;
     return failed('not_allowed', message, attempt);

@@ -54,10 +54,32 @@ test('the body is sent once, as JSON', async () => {
   assert.equal(DEFAULT_URL, 'http://localhost:4318/v1/traces');
 });
 
-test('headers that a receiver wants go along', async () => {
-  await sending(url, { headers: { 'x-mlflow-experiment-id': '0' } });
-  assert.equal(requests[0].headers['x-mlflow-experiment-id'], '0');
+test('a header that a receiver wants goes along', async () => {
+  await sending(url, { header: ' x-mlflow-experiment-id :  a key: with a colon ' });
+  assert.equal(requests[0].headers['x-mlflow-experiment-id'], 'a key: with a colon');
   assert.equal(requests[0].headers['content-type'], 'application/json');
+  await sending(url, { header: '  ' });
+  assert.equal(requests.length, 2);
+  const means = { fetch: browserThatRefuses(true), origin: 'https://lab.example' };
+  const { outcome } = await sending(url, { ...means, header: 'x-key: 1' });
+  assert.match(outcome.message, /`https:\/\/lab\.example`, and `cors\.allowed_headers` `x-key`/);
+});
+
+test('what is no header that a page may send is refused before anything is sent', async () => {
+  for (const [header, why] of [
+    ['x-key', /a name, a colon and a value/],
+    ['x-key:', /a name, a colon and a value/],
+    [': 1', /a name, a colon and a value/],
+    ['x key: 1', /a name, a colon and a value/],
+    ['x-key: 1\nx-other: 2', /a name, a colon and a value/],
+    ['x-key: ключ', /The value of x-key has characters/],
+    ['content-TYPE: text/plain', /leave out Content-Type/],
+  ]) {
+    const { outcome } = await sending(url, { header });
+    assert.deepEqual([outcome.kind, outcome.attempts], ['bad_header', 0], header);
+    assert.match(outcome.message, why);
+  }
+  assert.equal(requests.length, 0);
 });
 
 for (const status of [429, 502, 503, 504]) {
@@ -177,9 +199,14 @@ test('an address that the page may not send to is refused before anything is sen
     'ftp://localhost/',
     'http://collector.example:4318/v1/traces',
     'javascript:0',
+    'https://maya:secret@collector.example/v1/traces',
+    'http://maya@localhost:4318/v1/traces',
   ]) {
     const { outcome } = await sending(address);
     assert.deepEqual([outcome.kind, outcome.attempts], ['bad_url', 0], address);
   }
   assert.equal(requests.length, 0);
+  const { outcome } = await sending('http://maya:secret@localhost:4318/v1/traces');
+  assert.match(outcome.message, /no address with a name or a password in it/);
+  assert.ok(!outcome.message.includes('secret'));
 });

@@ -66,6 +66,8 @@ class Desk {
   #checkpoint = null;
   #content = false;
   #url = DEFAULT_URL;
+  /** What the collector wants besides, such as a key. It is kept nowhere else. */
+  #header = '';
   /** @type {Sending | null} */
   #sending = null;
   /** What went wrong with what was saved or sent last. */
@@ -248,7 +250,7 @@ class Desk {
     return this.#out(async () => {
       const sending = new Sending(() => this.#draw());
       this.#sending = sending;
-      await sending.send(this.#url.trim(), await this.#otlp());
+      await sending.send(this.#url.trim(), this.#header, await this.#otlp());
     });
   }
 
@@ -408,6 +410,7 @@ class Desk {
       </div>
       <form
         class="send"
+        novalidate
         @submit=${(/** @type {Event} */ event) => {
           event.preventDefault();
           void this.#send();
@@ -422,6 +425,19 @@ class Desk {
             .value=${this.#url}
             @input=${(/** @type {Event} */ event) => {
               this.#url = /** @type {HTMLInputElement} */ (event.currentTarget).value;
+            }}
+          />
+        </label>
+        <label>
+          Header, if it wants one
+          <input
+            type="text"
+            spellcheck="false"
+            autocomplete="off"
+            placeholder="x-mlflow-experiment-id: 0"
+            .value=${this.#header}
+            @input=${(/** @type {Event} */ event) => {
+              this.#header = /** @type {HTMLInputElement} */ (event.currentTarget).value;
             }}
           />
         </label>

@@ -25,9 +25,10 @@ export class Sending {
 
   /**
    * @param {string} url
+   * @param {string} header  `name: value`, or nothing
    * @param {string} body
    */
-  async send(url, body) {
+  async send(url, header, body) {
     let attempts = 0;
     const { signal } = this.#abort;
     const post = (/** @type {RequestInfo | URL} */ address, /** @type {RequestInit} */ init) => {
@@ -55,6 +56,7 @@ export class Sending {
       const outcome = await send(url, body, {
         fetch: /** @type {typeof fetch} */ (post),
         wait,
+        header,
         origin: location.origin,
       });
       if (!signal.aborted) this.outcome = outcome;
