@@ -98,7 +98,11 @@ impl Deed {
         let read = |(place, value): (usize, &Value)| {
             let deed = Deed::of(value);
             if deed.is_none() {
-                from.note(wrong(&format!("{}[{place}]", from.path(key)), "a moment, a word, and for a decision who took it", value));
+                from.note(wrong(
+                    &format!("{}[{place}]", from.path(key)),
+                    "a moment, a word, and for a decision who took it",
+                    value,
+                ));
             }
             deed
         };

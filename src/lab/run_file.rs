@@ -112,11 +112,7 @@ impl fmt::Display for RunFileError {
             }
             RunFileError::Misfit(misfit) => write!(f, "$.moment: {misfit}; {WHY_ANOTHER}"),
             RunFileError::Log { recorded, now } if recorded.0 != now.0 => {
-                write!(
-                    f,
-                    "$.records: the log had {} records, and now it has {}; {WHY_ANOTHER}",
-                    recorded.0, now.0
-                )
+                write!(f, "$.records: the log had {} records, and now it has {}; {WHY_ANOTHER}", recorded.0, now.0)
             }
             RunFileError::Log { recorded, now } => write!(
                 f,

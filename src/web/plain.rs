@@ -18,7 +18,8 @@ const DEEPEST: usize = 200;
 
 /// `holders`: what the value stands in, from the outside.
 fn check(value: &JsValue, path: &str, holders: &mut Vec<JsValue>) -> Result<(), String> {
-    let is_strange = value.is_bigint() || value.is_symbol() || value.is_function() || value.as_f64().is_some_and(|n| !n.is_finite());
+    let is_strange =
+        value.is_bigint() || value.is_symbol() || value.is_function() || value.as_f64().is_some_and(|n| !n.is_finite());
     if is_strange || value.has_type::<Map>() || value.has_type::<Set>() {
         return Err(format!("{path}: {} cannot stand in JSON", describe(value)));
     }

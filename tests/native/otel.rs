@@ -600,7 +600,10 @@ fn the_validator_finds_what_receivers_let_pass() {
         (json!({"resourceSpans": [null]}), "resourceSpans[0] is no object"),
         (json!({"resourceSpans": [{"schemaUrl": "x"}]}), "resourceSpans[0] has no list `scopeSpans`"),
         (json!({"resourceSpans": [{"scopeSpans": [null]}]}), "resourceSpans[0].scopeSpans[0] is no object"),
-        (json!({"resourceSpans": [{"scopeSpans": [{"schemaUrl": "x", "spans": [{}, 7]}]}]}), "scopeSpans[0].spans[1] is no object"),
+        (
+            json!({"resourceSpans": [{"scopeSpans": [{"schemaUrl": "x", "spans": [{}, 7]}]}]}),
+            "scopeSpans[0].spans[1] is no object",
+        ),
         (json!({"resourceSpans": [{"scopeSpans": [{"spans": []}]}]}), "resourceSpans[0].scopeSpans[0] has no schemaUrl"),
     ] {
         let problems = problems(&odd.to_string());

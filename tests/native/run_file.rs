@@ -161,7 +161,10 @@ fn a_file_that_does_not_fit_names_the_path_and_what_differs() {
             &|value| value["deeds"] = json!([[3, "resume"]]),
             "$.deeds[0]: this cannot be done to the run: its agent is alive and cannot be resumed; the file has been edited, or",
         ),
-        (&|value| value["deeds"] = json!([]), "$.moment: this run does not come to the place that is told of: it waits for a person"),
+        (
+            &|value| value["deeds"] = json!([]),
+            "$.moment: this run does not come to the place that is told of: it waits for a person",
+        ),
         (&|value| value["document"] = json!("{}"), "$.document: the scenario in this file cannot be read: $.task: missing"),
         (&|value| value["checkpoint"] = json!("{}"), "$.checkpoint: the checkpoint in this file cannot be read: $.task_id"),
         (&|value| value["moment"] = json!(20), "$.deeds[0]: its moment 66 is behind the end of the run, which is moment 20"),
