@@ -60,7 +60,7 @@ pub fn describe(value: &JsValue) -> String {
         _ if value.is_string() => "a string",
         _ if value.has_type::<Map>() => "a Map",
         _ if value.has_type::<Set>() => "a Set",
-        _ => return value.as_f64().map_or_else(|| "a value of another kind".to_string(), |number| number_text(number)),
+        _ => return value.as_f64().map_or_else(|| "a value of another kind".to_string(), number_text),
     };
     word.to_string()
 }
