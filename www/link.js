@@ -34,7 +34,7 @@ export function read(location) {
     off: (fragment.get('off') ?? '').split(',').filter(Boolean),
     seed,
     done: null,
-    branch: Number(fragment.get('branch') ?? 0),
+    branch: 0,
     at: at === null ? null : Number(at),
     is: fragment.get('is'),
     complaint: null,
@@ -42,6 +42,7 @@ export function read(location) {
   if (link.scenario === null) return link;
   try {
     check(fragment);
+    link.branch = number('branch', fragment.get('branch') ?? '0');
     if (moment !== null) {
       link.done = { deeds: deedsOf(fragment.get('did') ?? ''), moment: number('place', moment) };
       if (at !== null) number('record', at);
@@ -144,16 +145,24 @@ function deedsOf(text) {
     .map((one) => {
       const [head, ...texts] = one.split(':');
       const act = Object.keys(LETTERS).find((word) => LETTERS[word] === head.slice(-1));
-      if (!act)
+      const said = texts.map(decoded);
+      // A decision is somebody's.
+      const lacks = (act === 'approved' || act === 'denied') && !said[0];
+      if (!act || lacks || said.includes(null))
         throw new Error(
           `This link says “${one}” was done, and this page does not know what that is.`,
         );
-      return /** @type {Deed} */ ([
-        number('moment', head.slice(0, -1)),
-        act,
-        ...texts.map(decodeURIComponent),
-      ]);
+      return /** @type {Deed} */ ([number('moment', head.slice(0, -1)), act, ...said]);
     });
+}
+
+/** A text as it was before `textOf`; null if it cannot have come from there. @param {string} text */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
 }
 
 /**

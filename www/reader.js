@@ -378,6 +378,7 @@ export class Reader {
     this.found = false;
     this.gaps = null;
     this.armed = null;
+    this.announcement = '';
     this.#lookNowhere();
     this.follows++;
     const { about } = this;

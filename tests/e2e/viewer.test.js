@@ -98,86 +98,6 @@ test('who acts in the past has a new run, and still the old future', async () =>
   assert.deepEqual(await lab.records.allInnerTexts(), old);
 });
 
-test('a reload keeps the runs beside each other, with their names', async () => {
-  const { page, lab } = await openLab({ path: '?speed=max#v=1&scenario=denied&seed=7' });
-  await lab.run();
-  for (let turns = 0; turns < 5; turns++) {
-    await lab.stands('waiting', 'done');
-    if ((await lab.state.textContent()) === 'done') break;
-    await page.keyboard.press('d');
-    await lab.leaves('waiting');
-  }
-  const first = await lab.records.allInnerTexts();
-  const branch = async () => {
-    await lab.records.nth(5).click();
-    await lab.stands('past');
-    await page.getByRole('button', { name: 'Branch from here' }).click();
-    await lab.stands('paused');
-  };
-  const runs = page.getByRole('navigation', { name: 'Runs beside each other' });
-  const present = runs.locator('.present');
-  await branch();
-  assert.equal(await present.innerText(), 'Branch 1 at record 5');
-  await branch();
-  assert.equal(await present.innerText(), 'Branch 2 at record 5');
-
-  await page.goto(page.url().split('#')[0]);
-  await page.reload();
-  await waitUntilReady(page);
-  await lab.stands('agent gone');
-  await runs.getByRole('button', { name: 'First run', exact: true }).waitFor();
-  assert.equal(await present.innerText(), 'Branch 2 at record 5');
-  const unfinished = page.getByRole('region', { name: 'Unfinished runs' });
-  await unfinished.getByText('Branch 1 at record 5').waitFor();
-  await runs.getByRole('button', { name: 'Compare' }).click();
-  await page
-    .getByRole('dialog', { name: /First run and Branch 2 at record 5/ })
-    .getByText(/The same for \d+ records/)
-    .waitFor();
-  await page.keyboard.press('Escape');
-  await runs.getByRole('button', { name: 'First run', exact: true }).click();
-  await lab.stands('done');
-  assert.deepEqual(await lab.records.allInnerTexts(), first);
-  await runs.getByRole('button', { name: 'Forget Branch 2 at record 5' }).click();
-  await runs.waitFor({ state: 'detached' });
-});
-
-test('many branches leave the trace its room', async () => {
-  const { page, lab } = await openLab({
-    path: '?speed=max#v=1&scenario=denied&seed=7',
-    viewport: { width: 1024, height: 700 },
-  });
-  await lab.run();
-  await lab.stands('waiting');
-  for (let branches = 0; branches < 12; branches++) {
-    await lab.records.nth(4).click();
-    await lab.stands('past');
-    await page.getByRole('button', { name: 'Branch from here' }).click();
-    await page
-      .locator('.runs .present')
-      .getByText(`Branch ${branches + 1} at`)
-      .waitFor();
-  }
-  const high = await page.locator('.trace .scroller').evaluate((list) => list.clientHeight);
-  assert.ok(high > 150, `${high} pixels for the trace`);
-  await page.getByRole('button', { name: 'Branch 11 at record 4', exact: true }).click();
-  await page.locator('.runs .present').getByText('Branch 11 at').waitFor();
-});
-
-test('a branch goes on with a living agent while the old run waits', async () => {
-  const { page, lab } = await openLab();
-  await lab.run();
-  await lab.stands('waiting');
-  await lab.records.nth(10).click();
-  await page.getByRole('button', { name: 'Branch from here' }).click();
-  await lab.stands('paused');
-  await page.getByRole('button', { name: 'First run', exact: true }).click();
-  await lab.stands('waiting');
-  await page.keyboard.press('a');
-  await lab.stands('done');
-  assert.deepEqual(await lab.books(), ONE_REFUND);
-});
-
 test('a link in a fresh profile lands on its record', async () => {
   const { page, lab } = await finished();
   await lab.records.nth(36).click();
@@ -237,6 +157,43 @@ test('a link that was changed explains itself', async () => {
     await other.getByRole('alert').getByText(sentence).waitFor();
     await drive(other).stands('ready');
   }
+});
+
+/** The address of a link that says something else, and has the checksum for it. */
+function withSum(fragment) {
+  let sum = 0x811c9dc5;
+  const said = [...fragment].filter(([key]) => key !== 'sum');
+  const text = said.map(([key, value]) => `${key}=${value}`).join('\n');
+  for (const byte of new TextEncoder().encode(text)) sum = Math.imul(sum ^ byte, 0x01000193) >>> 0;
+  fragment.set('sum', sum.toString(16).padStart(8, '0'));
+  return `#${fragment}`;
+}
+
+test('a link with a checksum for what cannot be says so in words', async () => {
+  const start = { v: '1', scenario: 'crash-resume', seed: '7', to: '20' };
+  const bad = {
+    'This link says “8a:%E0%A4” was done': { did: '8a:%E0%A4' },
+    'This link says “8a” was done': { did: '8a' },
+    'The branch of this link, “x”, is not a number.': { branch: 'x' },
+    'The moment of this link, “x”, is not a number.': { did: 'xc' },
+  };
+  for (const [sentence, change] of Object.entries(bad)) {
+    const path = withSum(new URLSearchParams({ ...start, ...change }));
+    const { page } = await openPage({ path });
+    await page.getByRole('alert').getByText(sentence).waitFor();
+    await drive(page).stands('ready');
+  }
+});
+
+test('a new run has nothing of what was said about the one before', async () => {
+  const { page, lab } = await openLab({ path: '#v=1&scenario=denied&seed=7' });
+  await page.getByRole('slider', { name: 'Speed' }).fill('3');
+  await lab.run();
+  const status = page.locator('.status');
+  await status.locator('[aria-live]').getByText('waits at step').waitFor({ state: 'attached' });
+  await page.getByRole('combobox', { name: 'Scenario' }).selectOption('budget');
+  await lab.stands('ready');
+  assert.doesNotMatch(await status.textContent(), /waits/);
 });
 
 test('a link that switches off what there is not says so and is followed all the same', async () => {
