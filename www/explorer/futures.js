@@ -6,13 +6,12 @@ import { html, svg, nothing } from 'lit/html.js';
  * @typedef {NonNullable<import('../study/crashlab.js').SearchStep['futures']>} Futures
  */
 
-const WIDTH = 720;
 const HEIGHT = 120;
 const LEFT = 40;
 const BOTTOM = 20;
 const TOP = 12;
-/** What a word at the start needs, in the largest type. */
-const CROWDED = 70;
+/** What the word at the start needs. */
+const CROWDED = 50;
 
 /** Digits in groups of three, however many: the numbers are larger than a JavaScript number. @param {string} digits */
 export const grouped = (digits) => digits.replace(/\B(?=(\d{3})+$)/g, ',');
@@ -65,6 +64,8 @@ function sentence(run) {
 /** @param {SearchRun} run */
 function plot(run) {
   const { steps } = run.run;
+  // The type in it keeps its size on a phone.
+  const WIDTH = innerWidth < 600 ? 360 : 720;
   const x = (/** @type {number} */ place) =>
     LEFT + ((WIDTH - LEFT - 12) * place) / Math.max(steps.length - 1, 1);
   const y = (/** @type {number} */ share) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - share);
