@@ -49,12 +49,12 @@ export function replayed({ name, run, misfit, told }, { onBack, onRead, onPlay }
               ${told.off.length === 0 ? 'all mechanisms on' : `without ${told.off.join(', ')}`};
               ${plural(told.steps, 'step')}, ${plural(told.choices.length, 'choice')} of its own.
             </p>
-            <p>
+            <div class="run-tools">
               ${play(run, onPlay)}
               <button class="button small" @click=${() => onRead(name, run.log)}>
                 Read the trace in the page
               </button>
-            </p>`
+            </div>`
     }
   </article>`;
 }
