@@ -32,7 +32,8 @@ export function controls(props) {
   const alive = phase === 'running' || phase === 'waiting_for_person';
   const runs = phase === 'running' || phase === 'stopped';
   const crashable = alive && !prepared;
-  const runLabel = running ? 'Pause' : phase === 'stopped' ? 'Run again' : 'Run';
+  const over = !taken && view?.phase === 'stopped';
+  const runLabel = running ? 'Pause' : over ? 'Run again' : 'Run';
   return html`<div class="controls" role="group" aria-label="Run">
     <button
       class="button run ${runs && !resumable ? 'primary' : ''}"
@@ -40,7 +41,7 @@ export function controls(props) {
       ?disabled=${!runs}
       @click=${props.onToggle}
     >
-      ${glyph(running ? 'pause' : phase === 'stopped' ? 'reset' : 'run')}<span>${runLabel}</span>
+      ${glyph(running ? 'pause' : over ? 'reset' : 'run')}<span>${runLabel}</span>
     </button>
     <button
       class="button step"
