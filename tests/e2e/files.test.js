@@ -99,6 +99,17 @@ for (const way of ['pick', 'drop']) {
   });
 }
 
+test('a ticket with a name of thousands of letters stays within the window', async () => {
+  const { files } = await fresh();
+  await files.drop('long.json', state({ task_id: 'T'.repeat(5000) }));
+  const card = files.dialog.locator('.card');
+  await card.getByText('The checkpoint of ticket TTT').waitFor();
+  for (const place of [files.dialog, files.dialog.locator('.parts'), card]) {
+    const [inner, outer] = await place.evaluate((of) => [of.scrollWidth, of.clientWidth]);
+    assert.ok(inner <= outer, `${inner} of ${outer}`);
+  }
+});
+
 // --- Files that are no good ----------------------------------------------------------------------------------------------------
 
 const state = (fields) =>

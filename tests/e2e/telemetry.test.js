@@ -17,6 +17,7 @@ const ALLOWED = {
 /** What the collector answers next, and what it was sent. */
 const answers = [];
 const bodies = [];
+const headers = [];
 const collector = createServer((request, response) => {
   let body = '';
   request.on('data', (chunk) => (body += chunk));
@@ -26,8 +27,10 @@ const collector = createServer((request, response) => {
       return;
     }
     bodies.push(body);
-    const { status = 200, headers = ALLOWED, text = '{}' } = answers.shift() ?? {};
-    response.writeHead(status, { ...headers, 'Content-Type': 'application/json' }).end(text);
+    headers.push(request.headers);
+    const { status = 200, text = '{}', ...answer } = answers.shift() ?? {};
+    const fields = { ...(answer.headers ?? ALLOWED), 'Content-Type': 'application/json' };
+    response.writeHead(status, fields).end(text);
   });
 });
 await new Promise((resolve) => collector.listen(0, '127.0.0.1', resolve));
@@ -38,7 +41,7 @@ after(() => {
 });
 
 async function finished(options = {}) {
-  answers.length = bodies.length = 0;
+  answers.length = bodies.length = headers.length = 0;
   const opened = await openLab({
     path: '?speed=max#v=1&scenario=crash-resume&seed=7',
     ...options,
@@ -117,6 +120,34 @@ test('a busy collector is asked again, which can be watched and cancelled', asyn
   await send(files);
   await said.getByText('The collector did not take the trace (400): not like this').waitFor();
   assert.equal(bodies.length, 4, 'only what is worth it is sent again');
+  forgive(problems);
+});
+
+test('a header goes along, and what cannot be sent is said in place of the last answer', async () => {
+  const { page, files, problems } = await finished();
+  const header = files.dialog.getByRole('textbox', { name: 'Header, if it wants one' });
+  await header.fill('x-mlflow-experiment-id: 0');
+  const allowed = { 'Access-Control-Allow-Headers': 'content-type, x-mlflow-experiment-id' };
+  answers.push({ headers: { ...ALLOWED, ...allowed } });
+  const said = await send(files);
+  const taken = said.getByText('The collector took the trace.');
+  await taken.waitFor();
+  assert.equal(headers[0]['x-mlflow-experiment-id'], '0');
+  const kept = await page.evaluate(() => JSON.stringify({ ...localStorage }));
+  assert.ok(!kept.includes('mlflow'), 'the header is kept nowhere');
+
+  for (const [address, message] of [
+    ['collector', '`collector` is no address, such as'],
+    [url.replace('//', '//maya:secret@'), 'Browsers send to no address with a name or a password'],
+  ]) {
+    await send(files, address);
+    await said.getByText(message).waitFor();
+    assert.equal(await taken.count(), 0);
+  }
+  await header.fill('Cookie: 1');
+  await send(files);
+  await said.getByText('Browsers let no page set the header Cookie.').waitFor();
+  assert.equal(bodies.length, 1);
   forgive(problems);
 });
 
