@@ -91,7 +91,7 @@ impl Mechanism {
             Mechanism::Retries => text(
                 "retries",
                 "Retries in the loop",
-                "A call that certainly did not run is sent again, with backoff, before the model hears of it.",
+                "A failed call that may be repeated, because it did not run or is idempotent, is sent again with backoff before the model hears of it.",
                 "Every blip goes to the model, which is paid to say “try again”.",
                 ["blips_hidden", "flaky-tool"],
             ),

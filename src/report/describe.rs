@@ -112,7 +112,7 @@ fn prose(value: &Value) -> String {
                 Some(currency) => format!("{} {}", plain(amount), plain(currency)),
                 None => format!("{name} {}", plain(amount)),
             },
-            (_, Value::Array(items)) => match (items.len(), name.strip_suffix('s')) {
+            (_, Value::Array(items)) => match (items.len(), singular(&name)) {
                 (1, Some(one)) => format!("1 {one}"),
                 (count, _) => format!("{count} {name}"),
             },
@@ -130,6 +130,12 @@ fn prose(value: &Value) -> String {
         }
     }
     text
+}
+
+/// Of a name for several: `boxes` are a `box`, `charges` a `charge`.
+fn singular(name: &str) -> Option<&str> {
+    let boxes = name.strip_suffix("es").filter(|one| one.ends_with('x'));
+    boxes.or_else(|| name.strip_suffix('s'))
 }
 
 fn plain(value: &Value) -> String {
