@@ -451,8 +451,12 @@ impl Session {
     }
 
     /// A person decides about an open question, whether the agent is alive or not.
+    ///
+    /// A living agent waits while they look at it, as long as the scenario says. While none lives, no time passes, and what is
+    /// decided is decided: the answer waits for the next agent, not the other way round.
     pub fn decide(&mut self, key: &str, decision: Decision) -> Result<(), SessionError> {
-        let at_ms = self.world.answer_due_ms(key).unwrap_or(self.now_ms);
+        let looks_until_ms = self.seat.agent.is_some().then(|| self.world.answer_due_ms(key)).flatten();
+        let at_ms = looks_until_ms.unwrap_or(self.now_ms);
         self.world.decide(key, decision, at_ms).map_err(SessionError::Decision)?;
         self.judge();
         Ok(())

@@ -214,6 +214,19 @@ test('what leaves no trace in a run is not undone by a reload', async () => {
   await verdict.waitFor();
 });
 
+test('an answer that was given to no agent is there when the new one comes', async () => {
+  const { page, lab, bet } = await openLesson(7);
+  await bet('Once').click();
+  await lab.run();
+  await lab.stands('agent gone');
+  await lab.question.getByRole('button', { name: /Approve/ }).click();
+  await lab.question.waitFor({ state: 'detached' });
+  await lab.button('Resume').click();
+  await lab.stands('done');
+  const at = (type) => page.locator(`.record.is-${type} time`).first().innerText();
+  assert.equal(await at('approval'), await at('resume'));
+});
+
 test('the right answer of the ninth lesson is right before its run, too', async () => {
   const { page, lab, me, verdict, bet, approve } = await openLesson(9);
   await bet('298.00 USD').click();

@@ -216,6 +216,19 @@ fn f13_a_click_that_lands_while_the_agent_is_dead_is_not_lost() {
 }
 
 #[test]
+fn an_answer_that_was_given_while_the_agent_was_dead_waits_for_the_next_one() {
+    // The person of this scenario looks at a question for five minutes, and the agent is away for two.
+    let (mut session, mut store) = interactive(&scenario("crash-question"));
+    while !matches!(session.tick(&mut store), Tick::Crashed { .. }) {}
+    let key = session.world().inbox()[0].key.clone();
+    session.decide(&key, yes()).unwrap();
+    session.resume(&mut store).unwrap();
+    assert_eq!(next_question(&mut session, &mut store), None);
+    let at = |kind: &str| of_type(&session, kind)[0]["ts"].as_f64().unwrap();
+    assert_eq!(at("approval"), at("resume"), "nobody is waited for");
+}
+
+#[test]
 fn f14_an_approval_that_expires_is_neither_a_yes_nor_a_persons_no() {
     let scenario = scripted(&[], |document| {
         *document = crate::support::document("double-charge");
