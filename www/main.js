@@ -113,8 +113,9 @@ function withViewer(action) {
 
 /** The address says whether a lesson is open, and which. */
 async function route() {
-  if (!lessons && !location.hash.startsWith('#lesson')) return;
+  if (!lessons && !awaitsLessons()) return;
   try {
+    if (!lessons) draw();
     lessons ??= (await import('./lessons/index.js')).createLessons(reader, draw);
     lessons.route();
   } catch (error) {
@@ -122,6 +123,11 @@ async function route() {
     history.replaceState(null, '', location.pathname + location.search);
     reader.complain(`A part of the page could not be loaded. ${sentence(error)}`);
   }
+}
+
+/** The lessons are wanted, and not there yet. */
+function awaitsLessons() {
+  return !lessons && location.hash.startsWith('#lesson');
 }
 
 /** @param {number} from @param {number} by */
@@ -199,7 +205,13 @@ function columns(shown, present) {
   return html`<main class="columns" data-tab=${reader.tab}>
     <section class="column about" aria-label=${leftColumn()}>
       <div class="text" tabindex="0" role="group" aria-label="${leftColumn()} and mechanisms">
-        ${lessons?.isOpen ? lessons.text(switches(present)) : about(present)}
+        ${
+          lessons?.isOpen
+            ? lessons.text(switches(present))
+            : awaitsLessons()
+              ? html`<p role="status">Loading the lessons…</p>`
+              : about(present)
+        }
       </div>
       ${
         reader.covered

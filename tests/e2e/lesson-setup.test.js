@@ -276,3 +276,18 @@ test('an address that names no lesson is said once, in the list', async () => {
   await page.getByText('There is no lesson').waitFor({ state: 'detached' });
   await page.locator('.contents').waitFor();
 });
+
+test('while the lessons are on their way, the page says so', async () => {
+  const { page } = await openLab();
+  let arrive;
+  const held = new Promise((resolve) => (arrive = resolve));
+  await page.route(/\.js$/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.getByRole('link', { name: 'Lessons' }).click();
+  await page.getByText('Loading the lessons…').waitFor();
+  arrive();
+  await page.locator('.contents').waitFor();
+  assert.equal(await page.getByText('Loading the lessons…').count(), 0);
+});
