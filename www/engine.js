@@ -250,7 +250,9 @@ export class Engine {
    */
   beside(run_id) {
     const kept = this.shelf.get(run_id);
-    return kept ? { name: kept.name, records: kept.records, view: kept.lab.view(0, 0) } : null;
+    if (!kept) return null;
+    const { lab, name, records } = kept;
+    return { name, records, view: lab.view(0, 0), last: lab.record(records.length - 1) };
   }
 
   /** The checkpoint with which the present run began, if it did. */

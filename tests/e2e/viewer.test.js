@@ -90,6 +90,11 @@ test('who acts in the past has a new run, and still the old future', async () =>
   assert.ok(await dialog.locator('.parting').evaluate((row) => row === document.activeElement));
   assert.match(await dialog.locator('.parting').innerText(), /denied|approved/);
   await dialog.getByText(/Only in First run/).waitFor();
+  // The agent's state, path by path, as it is in the checkpoint.
+  const paths = await dialog.locator('.ends section').first().locator('th').allInnerTexts();
+  for (const path of ['plan.version', 'input_tokens', 'approvals[0].decision'])
+    assert.ok(paths.includes(path), `${path} in ${paths}`);
+  await dialog.getByRole('region', { name: 'The run', exact: true }).getByText('resumes').waitFor();
   await page.keyboard.press('Escape');
 
   await page.getByRole('button', { name: 'First run', exact: true }).click();

@@ -6,6 +6,7 @@ import { glyph, homeOf } from '../ui/glyph.js';
 import { closeButton } from '../ui/window.js';
 import { align, differences } from './align.js';
 import { ledgerRows } from './books.js';
+import { changedPaths } from './paths.js';
 import 'sheet:./compare.css';
 
 /**
@@ -15,12 +16,15 @@ import 'sheet:./compare.css';
  * @property {string} name
  * @property {import('../pkg/crashlab.js').RecordView[]} records
  * @property {LabView} view
+ * @property {import('../pkg/crashlab.js').RecordDetail | null} [last]  The last record, with the agent's state after it.
  */
 
 /** Equal records that are shown around a difference. */
 const CONTEXT = 2;
 /** Rows that are shown of a comparison; what differs comes first of all. */
 const MOST = 600;
+/** Paths of a state that are shown. */
+const PATHS = 60;
 
 /**
  * @param {[Side, Side]} sides
@@ -154,29 +158,25 @@ function row([left, right, same], isParting) {
  * @param {Side} right
  */
 function ends(left, right) {
-  const state = differences(stateOf(left.view), stateOf(right.view));
+  const state =
+    left.last && right.last
+      ? changedPaths(left.last.state_json, right.last.state_json)
+      : differences(memoryOf(left.view), memoryOf(right.view));
+  // What was said comes last: it is long, and the trace has it too.
+  const isSaid = (/** @type {{ path: string }} */ { path }) => path.startsWith('messages');
+  state.sort((a, b) => Number(isSaid(a)) - Number(isSaid(b)));
+  const run = differences(runOf(left.view), runOf(right.view));
   const [a, b] = [left, right].map(({ view }) => ledgerRows(view.world).map(({ text }) => text));
   const only = (/** @type {string[]} */ these, /** @type {string[]} */ those) =>
     these.filter((text) => !those.includes(text));
   return html`<div class="ends" tabindex="0" role="group" aria-label="What differs in the end">
     <section aria-labelledby="compare-state">
       <h3 id="compare-state">The agent’s state</h3>
-      ${
-        state.length === 0
-          ? html`<p class="none">No difference.</p>`
-          : html`<table>
-              <tbody>
-                ${state.slice(0, 60).map(
-                  ({ path, left, right }) =>
-                    html`<tr>
-                      <th scope="row"><code>${path}</code></th>
-                      <td>${left}</td>
-                      <td>${right}</td>
-                    </tr>`,
-                )}
-              </tbody>
-            </table>`
-      }
+      ${table(state)}
+    </section>
+    <section aria-labelledby="compare-run">
+      <h3 id="compare-run">The run</h3>
+      ${table(run)}
     </section>
     <section class="world" aria-labelledby="compare-ledger">
       <h3 id="compare-ledger">The world’s books</h3>
@@ -198,20 +198,44 @@ function list(title, texts) {
     </ul>`;
 }
 
-/** @param {LabView} view */
-function stateOf({ status, phase, crashes, resumes, memory, world }) {
+/** @param {{ path: string, left: string, right: string }[]} rows */
+function table(rows) {
+  if (rows.length === 0) return html`<p class="none">No difference.</p>`;
+  return html`<table>
+      <tbody>
+        ${rows.slice(0, PATHS).map(
+          ({ path, left, right }) =>
+            html`<tr>
+              <th scope="row"><code>${path || 'all of it'}</code></th>
+              <td>${left}</td>
+              <td>${right}</td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+    ${rows.length > PATHS ? html`<p>And ${count(rows.length - PATHS)} more.</p>` : nothing}`;
+}
+
+/** What has become of the run. @param {LabView} view */
+function runOf({ status, phase, crashes, resumes, world }) {
   return {
     status: status ?? phase,
     crashes,
     resumes,
-    ...(memory && {
+    refunded: world.refunded_total,
+    provider_usd: world.meter.cost_usd,
+  };
+}
+
+/** What is known of the agent's state where its JSON is not. @param {LabView} view */
+function memoryOf({ memory }) {
+  return (
+    memory && {
       step: memory.step,
       plan: memory.plan,
       messages: memory.messages.length,
       llm_calls: memory.llm_calls,
       cost_usd: memory.cost_usd,
-    }),
-    refunded: world.refunded_total,
-    provider_usd: world.meter.cost_usd,
-  };
+    }
+  );
 }

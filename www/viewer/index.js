@@ -211,7 +211,9 @@ export function createViewer(reader, draw) {
       const { name, records, view } = engine;
       return [
         other && view
-          ? compare([other, { name, records, view }], () => reader.compare(null))
+          ? compare([other, { name, records, view, last: engine.detail(records.length - 1) }], () =>
+              reader.compare(null),
+            )
           : nothing,
         help(reader.helpOpen, () => reader.show({ helpOpen: false })),
       ];
