@@ -32,8 +32,8 @@ export function otherwise(lesson, now, names) {
   // The name would be the answer.
   if (lesson.secret) return 'This run has other mechanisms than the lesson has set up.';
   return missing.length > 0
-    ? `${listed(missing, names)} off in this run, and the lesson has set it up with them on.`
-    : `${listed(extra, names)} on in this run, and the lesson has set it up without.`;
+    ? `${listed(missing, names)} off in this run, and on in the lesson’s.`
+    : `${listed(extra, names)} on in this run, and off in the lesson’s.`;
 }
 
 const OTHER_SEARCH =
