@@ -72,6 +72,10 @@ async function reading({ page, lab }, look) {
   await page.getByText('far.jsonl').waitFor();
   await look('a trace from a file');
   await tab(page, 'Scenario');
+  await look('what waits behind it');
+  await tab(page, 'Trace');
+  await page.getByRole('button', { name: 'Back to the run' }).click();
+  await tab(page, 'Scenario');
   await page.getByRole('button', { name: 'Edit' }).click();
   await page.getByRole('dialog').waitFor();
   await look('the editor');
