@@ -5,6 +5,7 @@
  */
 import { html, svg } from 'lit/html.js';
 
+/** What the page shows from its first moment on; the parts that are loaded later bring theirs. @type {Record<string, string>} */
 const LINES = {
   run: 'M5 3v10l8-5z',
   pause: 'M5.5 3.5v9M10.5 3.5v9',
@@ -15,15 +16,8 @@ const LINES = {
   share: 'M8 10V2M5 5l3-3 3 3M3 9v5h10V9',
   export: 'M8 2v8M5 7l3 3 3-3M3 13.5h10',
   more: 'M4 6.5l4 4 4-4',
-  less: 'M4 9.5l4-4 4 4',
-  filter: 'M2.5 4h11M4.5 8h7M6.5 12h3',
   branch: 'M4.5 2.5v11M4.5 9c0-3 7-1 7-5M11.5 2.2v1.6',
-  fit: 'M2.5 5.5v-3h3M13.5 5.5v-3h-3M2.5 10.5v3h3M13.5 10.5v3h-3',
-  minus: 'M3.5 8h9',
   explore: 'M2.5 2.5h11v11h-11zM2.5 8h11M8 2.5v11',
-  plus: 'M3.5 8h9M8 3.5v9',
-  copy: 'M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z',
-  clock: 'M8 2.5a5.5 5.5 0 1 0 .01 0M8 5v3.2l2 1.3',
   back: 'M10 3L5 8l5 5',
   lessons:
     'M8 4.2C6.5 3 4.5 2.7 2.5 3.5v9c2-.8 4-.5 5.5.7 1.5-1.2 3.5-1.5 5.5-.7v-9c-2-.8-4-.5-5.5.7zM8 4.2v9',
@@ -32,20 +26,8 @@ const LINES = {
   broken: 'M8 2.5l6.2 11H1.8zM8 6.5v3M8 11.6v.1',
   open: 'M8 3.2a4.8 4.8 0 1 0 .01 0',
   help: 'M5.8 6a2.2 2.2 0 1 1 3.2 2c-.8.4-1 .8-1 1.6M8 12.4v.1',
-  run_start: 'M5 3v10l8-5z',
-  llm_request: 'M8 2.2L13.8 8 8 13.8 2.2 8z',
-  llm_call: 'M8 2.2L13.8 8 8 13.8 2.2 8z',
-  llm_retry: 'M13 8a5 5 0 1 1-1.6-3.7M13.2 1.8v3h-3',
-  tool_retry: 'M13 8a5 5 0 1 1-1.6-3.7M13.2 1.8v3h-3',
   approval_request:
     'M2.5 3h11v7.5H8L5 13.5v-3H2.5zM6.7 5.4c.4-1 2.6-1 2.6.3 0 .8-1.3.7-1.3 1.6M8 8.6v.1',
-  approval: 'M2.5 3h11v7.5H8L5 13.5v-3H2.5zM5.6 6.8l1.7 1.6 3-3.2',
-  denied: 'M2.5 3h11v7.5H8L5 13.5v-3H2.5zM6.2 5.2l3.6 3.4M9.8 5.2L6.2 8.6',
-  tool_call: 'M2.5 8h11M9.5 4l4 4-4 4',
-  tool_result: 'M13.5 8h-11M6.5 4l-4 4 4 4',
-  replan: 'M2.5 12.5c5 0 3.5-8 10.5-8M10.3 1.8L13 4.5l-2.7 2.7',
-  guard: 'M8 2l5 1.8v4C13 11 11 13 8 14.2 5 13 3 11 3 7.8v-4z',
-  checkpoint: 'M4.2 2.5h7.6v11.2L8 10.6l-3.8 3.1z',
   stop: 'M3.8 3.8h8.4v8.4H3.8z',
   note: 'M3.5 2.5h9v11h-9zM6 6h4M6 9h4',
   mail: 'M2 4h12v8.5H2zM2 4.5l6 4.5 6-4.5',
@@ -53,11 +35,14 @@ const LINES = {
 };
 const FILLED = new Set(['run', 'step', 'llm_call', 'stop', 'checkpoint']);
 
-/** @typedef {keyof typeof LINES} Glyph */
+/** @param {Record<string, string>} more  Paths by name. */
+export function addGlyphs(more) {
+  Object.assign(LINES, more);
+}
 
 /** @param {string} name */
 export function glyph(name) {
-  const known = /** @type {Glyph} */ (name in LINES ? name : 'unknown');
+  const known = name in LINES ? name : 'unknown';
   return html`<svg
     class="glyph ${FILLED.has(known) ? 'filled' : ''}"
     viewBox="0 0 16 16"

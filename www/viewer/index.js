@@ -20,6 +20,7 @@ import { stand } from './stand.js';
 import { createTimeline } from './timeline.js';
 import '../ui/back.js';
 import '../ui/shared.js';
+import './glyphs.js';
 import { createTrace } from './trace.js';
 
 /**
