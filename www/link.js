@@ -86,6 +86,45 @@ export function doubt(scenarios, id, checkpoint) {
 }
 
 /**
+ * What in a link does not fit this page, in sentences.
+ * @param {Link} link
+ * @param {Pick<import('./engine.js').Engine, 'scenarios' | 'mechanisms'>} engine
+ */
+export function complaints({ complaint, scenario, off }, { scenarios, mechanisms }) {
+  if (complaint) return [complaint];
+  if (scenario === null) return [];
+  if (!scenarios.some(({ id }) => id === scenario))
+    return [`This link names a scenario “${scenario}” that is not here.`];
+  const unknown = off.filter((wanted) => !mechanisms.some(({ id }) => id === wanted));
+  return unknown.map((id) => `This link switches off “${id}”, and there is no such mechanism.`);
+}
+
+/**
+ * Does what a link tells, and looks at the record that it names. False: it tells of no run, or not of one that can be had again.
+ * @param {Link} link
+ * @param {import('./reader.js').Reader} reader
+ */
+export async function follow({ scenario, done, seed, branch, at, is }, reader) {
+  if (scenario === null || seed === null || !done) return false;
+  const { engine } = reader;
+  const about = await engine.scenario(scenario);
+  const mechanisms = Object.fromEntries(
+    engine.mechanisms.map(({ id }) => [id, !reader.off.has(id)]),
+  );
+  if (!reader.retell({ scenario: about.json, mechanisms, seed, branch }, done)) return false;
+  if (at === null) return true;
+  const record = engine.records[at];
+  if (!record)
+    reader.complain(`This link names record ${at}, and this run has ${engine.records.length}.`);
+  else if (is !== null && signOf(record) !== is)
+    reader.complain(
+      `Record ${at} is another than when this link was made: the scenario has changed since.`,
+    );
+  if (record) reader.select(at);
+  return true;
+}
+
+/**
  * A short sign of a record, the same for the same record of the same run.
  * @param {import('./pkg/crashlab.js').RecordView} record
  */

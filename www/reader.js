@@ -98,9 +98,7 @@ export class Reader {
     const known = (/** @type {string | null} */ id) =>
       engine.scenarios.some((one) => one.id === id);
     const linked = known(wanted.scenario);
-    if (wanted.complaint) this.complain(wanted.complaint);
-    else if (wanted.scenario !== null && !linked)
-      this.complain(`This link names a scenario “${wanted.scenario}” that is not here.`);
+    for (const complaint of link?.complaints(wanted, engine) ?? []) this.complain(complaint);
     const query = new URLSearchParams(location.search);
     engine.speed =
       query.get('speed') === 'max' ? FASTEST : Math.min(Math.max(preferences.speed, 0), FASTEST);
@@ -108,13 +106,10 @@ export class Reader {
     const knows = (/** @type {string} */ off) => engine.mechanisms.some(({ id }) => id === off);
     this.#own = new Set(preferences.off.filter(knows));
     this.off = linked ? new Set(wanted.off.filter(knows)) : this.#own;
-    for (const id of linked ? wanted.off : [])
-      if (!knows(id))
-        this.complain(`This link switches off “${id}”, and there is no such mechanism.`);
     const chosen = linked ? wanted.scenario : preferences.scenario;
 
     const last = linked ? null : preferences.last_run;
-    if (linked && wanted.done && (await this.#follow(wanted, link?.signOf))) {
+    if (linked && (await link?.follow(wanted, this))) {
       // What the link tells is in storage now; a reload opens it there.
       history.replaceState(null, '', location.pathname + location.search);
     } else if (last === null || !(await this.#isFree(last)) || !this.look(last)) {
@@ -140,37 +135,12 @@ export class Reader {
   }
 
   /**
-   * Does what a link tells, and looks at the record that it names.
-   * @param {import('./link.js').Link} wanted
-   * @param {typeof import('./link.js').signOf} [signOf]
-   */
-  async #follow({ scenario, done, seed, branch, at, is }, signOf) {
-    const { engine } = this;
-    if (scenario === null || seed === null || !done) return false;
-    const about = await engine.scenario(scenario);
-    const mechanisms = Object.fromEntries(
-      engine.mechanisms.map(({ id }) => [id, !this.off.has(id)]),
-    );
-    if (!this.#retell({ scenario: about.json, mechanisms, seed, branch }, done)) return false;
-    const record = at === null ? undefined : engine.records[at];
-    if (at === null) return true;
-    if (!record)
-      this.complain(`This link names record ${at}, and this run has ${engine.records.length}.`);
-    else if (is !== null && signOf?.(record) !== is)
-      this.complain(
-        `Record ${at} is another than when this link was made: the scenario has changed since.`,
-      );
-    if (record) this.select(at);
-    return true;
-  }
-
-  /**
    * Does to a new run what was done to another.
    * @param {Parameters<Engine['retell']>[0]} options
    * @param {Parameters<Engine['retell']>[1]} done
    * @param {[name?: string, lasting?: boolean, exact?: boolean]} how
    */
-  #retell(options, done, ...how) {
+  retell(options, done, ...how) {
     const { engine } = this;
     if (!this.attempt(() => engine.retell(options, done, ...how))) return false;
     this.arrive();
@@ -184,7 +154,7 @@ export class Reader {
   tell({ scenario, mechanisms, seed, branch, checkpoint, done }) {
     const options = { scenario, mechanisms, seed, branch, checkpoint: checkpoint ?? undefined };
     const how = /** @type {const} */ (['From a file', undefined, true]);
-    return this.#retell(options, done, ...how);
+    return this.retell(options, done, ...how);
   }
 
   // --- Driving the run ---------------------------------------------------------------------------------------------------------
