@@ -175,5 +175,7 @@ test('a question that was lost with its agent is nobody’s to decide', async ()
   assert.equal(await page.getByRole('button', { name: /^(Approve|Deny)/ }).count(), 0);
   await lab.button('Resume').click();
   await lab.finish();
-  assert.deepEqual(await lab.brokenInvariants(), ['Nobody is asked twice about one action']);
+  const broken = await lab.brokenInvariants();
+  assert.equal(broken.length, 1);
+  assert.match(broken[0], /Nobody is asked twice about one action/);
 });

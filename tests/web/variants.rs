@@ -163,6 +163,12 @@ async fn every_variant_crosses_as_its_type_says() {
     // An invariant that breaks.
     run_to(&mut types, &Start { mechanisms: json!({"approval_gate": false}), ..local() }, "done").await;
 
+    // A question that is lost with its agent.
+    let mut watch = Watch::start(&mut types, &Start { mechanisms: json!({"durable_approvals": false}), ..local() });
+    while json_of(&watch.lab.tick().unwrap())["type"] != "waiting_for_person" {}
+    watch.lab.crash();
+    watch.look();
+
     // Another writer.
     let mut watch = Watch::start(&mut types, &local());
     for _ in 0..30 {
