@@ -303,8 +303,9 @@ fn foreign_text(record: &Record, remarks: &Remarks, as_ours: String, line: &str,
     let is_named = |field: &str| remarks.missing.iter().any(|missing| missing == field);
     // What is said of a retry names no tool.
     let is_retry = matches!(record.body, RecordBody::ToolRetry { .. });
-    let is_empty = ["args", "decision", "approver", "guard", "observed", "status"].into_iter().any(is_named)
-        || (is_named("tool") && !is_retry);
+    let is_empty =
+        ["args", "decision", "approver", "guard", "observed", "status", "error", "backoff_s"].into_iter().any(is_named)
+            || (is_named("tool") && !is_retry);
     let said = match as_ours.as_str() {
         "" if !calls.is_empty() => format!("calls {}", preview(&calls.join(", "), 140)),
         "" if !planned.is_empty() => format!("plans {}", preview(&planned.join(", "), 140)),
