@@ -143,6 +143,7 @@ export function createViewer(reader, draw) {
         })}
         ${runs({
           present: present && engine.name,
+          scenario: reader.about?.title,
           others: [...shelf, ...kept.filter((run) => run.status !== null && !run.elsewhere)],
           onSwitch: beside((run_id) => reader.switchTo(run_id)),
           onCompare: beside((run_id) => reader.compare(run_id)),

@@ -11,6 +11,7 @@ import 'sheet:./runs.css';
  * @typedef {{ run_id: string, name: string } & Partial<import('../engine.js').Offer>} Other
  * @typedef {object} Runs
  * @property {string | null} present
+ * @property {string} [scenario]  Of the present run, by its title.
  * @property {Other[]} others
  * @property {(run_id: string) => void} onSwitch
  * @property {(run_id: string) => void} onCompare
@@ -18,15 +19,20 @@ import 'sheet:./runs.css';
  */
 
 /** @param {Runs} props */
-export function runs({ present, others, onSwitch, onCompare, onForget }) {
+export function runs({ present, scenario, others, onSwitch, onCompare, onForget }) {
   if (others.length === 0) return nothing;
+  // A run of another scenario is told by that: first runs there are many.
+  const nameOf = (/** @type {Other} */ { name, scenario_title }) =>
+    scenario_title === undefined || scenario_title === scenario
+      ? name
+      : `${scenario_title}: ${name.toLowerCase()}`;
   return html`<nav class="runs scroller" aria-label="Runs beside each other">
     ${present === null ? nothing : html`<span class="present" aria-current="true">${glyph('branch')}${present}</span>`}
     ${others.map(
       (other) =>
         html`<span class="other">
           <button class="button small" title=${about(other)} @click=${() => onSwitch(other.run_id)}>
-            ${other.name}
+            ${nameOf(other)}
           </button>
           ${
             present === null
@@ -37,7 +43,7 @@ export function runs({ present, others, onSwitch, onCompare, onForget }) {
           }
           <button
             class="button small quiet icon"
-            aria-label=${`Forget ${other.name}`}
+            aria-label=${`Forget ${nameOf(other)}`}
             title="Forget this run"
             @click=${() => onForget(other.run_id)}
           >
