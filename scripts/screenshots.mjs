@@ -35,12 +35,17 @@ await main(async () => {
         const page = await context.newPage();
         const look = async (state) => {
           count += 1;
+          await page.evaluate(settled);
           await page.screenshot({ path: join(folder, `${size}-${colorScheme}-${state}.png`) });
         };
         await page.goto(`${server.url}?speed=max#v=1&scenario=double-charge&seed=7`);
         await walk(page, look);
         await page.goto(`${server.url}?speed=max&again#lessons`);
         await walkLesson(page, look);
+        await page.goto(
+          `${server.url}?speed=max&windows#v=1&scenario=refund-timeout&seed=7&off=idempotency`,
+        );
+        await walkWindows(page, look);
         await page.goto(`${server.url}?embed&lesson=5&speed=max`);
         await page.locator('.bet').waitFor();
         await look('8-frame');
@@ -55,6 +60,17 @@ await main(async () => {
     await copyFile(join(folder, picture), join(root, 'docs', name));
   console.log(`screenshots: ${count}`);
 });
+
+/** What flashes by when something happens is over; what goes on for ever is not waited for. */
+async function settled() {
+  const ends = (animation) => Number.isFinite(animation.effect?.getComputedTiming().endTime);
+  await Promise.allSettled(
+    document
+      .getAnimations()
+      .filter(ends)
+      .map(({ finished }) => finished),
+  );
+}
 
 /** Goes through the states of a run and calls `look` in each. */
 async function walk(page, look) {
@@ -129,4 +145,58 @@ async function walkLesson(page, look) {
   await page.getByRole('button', { name: 'Now break it' }).click();
   await page.locator('.goals').waitFor();
   await look('7-lessons-8-task');
+}
+
+/** Breaks an invariant, and opens every window and what opens in them. */
+async function walkWindows(page, look) {
+  const tab = async (name) => {
+    const button = page.getByRole('navigation', { name: 'Columns' }).getByRole('button', { name });
+    if (await button.isVisible()) await button.click();
+  };
+  const open = async (name, title) => {
+    await page.locator('.tools').getByRole('button', { name, exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: title });
+    await dialog.waitFor();
+    return dialog;
+  };
+  const close = () => page.keyboard.press('Escape');
+  await page.waitForFunction(() => document.documentElement.dataset.ready === 'true');
+  await page.keyboard.press('Space');
+  await page.getByRole('form', { name: /May the agent call/ }).waitFor();
+  await page.keyboard.press('a');
+  await page.locator('.card.over').waitFor();
+  await tab('Scenario');
+  await page.locator('.invariants li.broken').first().waitFor();
+  await look('9-broken');
+  await page.getByRole('button', { name: 'Edit', exact: true }).click();
+  await page.getByRole('dialog', { name: 'Scenario editor' }).getByText('can be run').waitFor();
+  await look('9-editor');
+  await close();
+  const report = await open('Report', 'How did this run do?');
+  await report.getByRole('region', { name: 'Checks' }).waitFor();
+  await look('9-report');
+  await close();
+  await open('Files', 'Files');
+  await look('9-files');
+  await close();
+  const explorer = await open('Explore', 'Explore');
+  await explorer.getByRole('button', { name: 'Fill the matrix', exact: true }).click();
+  await explorer.locator('.progress').getByText('complete', { exact: true }).waitFor();
+  await look('9-explorer-matrix');
+  await explorer.locator('td').getByText('✕', { exact: true }).first().click();
+  await explorer.getByRole('button', { name: 'Step by step' }).waitFor();
+  await look('9-explorer-run');
+  await explorer.getByRole('button', { name: 'Step by step' }).click();
+  await look('9-explorer-steps');
+  await close();
+  await close();
+  await tab('Trace');
+  await page.evaluate(() => {
+    const line = '{"ts": 0.0, "run_id": "r1", "step": 4, "type": "tool_retry", "attempt": 1}';
+    const file = new File([line], 'elsewhere.jsonl');
+    dispatchEvent(new CustomEvent('crashlab:file', { detail: file }));
+  });
+  await page.getByText('elsewhere.jsonl: 1 record').waitFor();
+  await page.locator('[data-record="0"]').click();
+  await look('9-file-trace');
 }
