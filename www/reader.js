@@ -122,11 +122,6 @@ export class Reader {
         });
       if (!linked) this.#switch(this.about);
       this.#prepare();
-      if (!engine.view) {
-        // Whatever the address says, there is something to begin with.
-        this.#seed = null;
-        this.#prepare();
-      }
     }
     if (!engine.view) throw new Error(this.notices.at(-1)?.text ?? 'There is no scenario.');
     const warning = store.embedded ? null : engine.storageWarning;
