@@ -380,12 +380,18 @@ fn a_resume_takes_the_run_over_before_it_reads_the_log() {
     assert_eq!(requests(second.world(), "search_kb"), 1);
 }
 
-#[test]
-fn a_log_that_is_shorter_than_its_checkpoint_is_damaged_and_is_taken_from_nobody() {
+/// Its agent died when the refund had happened.
+fn dead_behind_the_refund() -> (Session, MemoryStore) {
     let mut store = MemoryStore::default();
     let mut session = Session::start(setup(), &mut store).unwrap();
     run_until(&mut session, &mut store, |session| is_at_tool(session, "issue_refund", When::After));
     session.crash(&mut store);
+    (session, store)
+}
+
+#[test]
+fn a_log_that_is_shorter_than_its_checkpoint_is_damaged_and_is_taken_from_nobody() {
+    let (session, store) = dead_behind_the_refund();
     for lost in 1..=session.log().len() {
         let mut text = TextStore::of(&store);
         text.lines.truncate(text.lines.len() - lost);
@@ -407,10 +413,7 @@ fn a_log_that_is_shorter_than_its_checkpoint_is_damaged_and_is_taken_from_nobody
 
 #[test]
 fn what_was_asked_decided_and_sent_has_to_be_what_the_model_planned() {
-    let mut store = MemoryStore::default();
-    let mut session = Session::start(setup(), &mut store).unwrap();
-    run_until(&mut session, &mut store, |session| is_at_tool(session, "issue_refund", When::After));
-    session.crash(&mut store);
+    let (session, store) = dead_behind_the_refund();
     let whole = TextStore::of(&store);
     let mut changed = 0;
     let is_of_the_call = |line: &&str| line.contains("\"amount\":288.00") && !line.contains("\"tool_result\"");
