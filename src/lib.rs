@@ -40,10 +40,11 @@
 //! - **Only `web/` names wasm_bindgen, js_sys, web_sys and getrandom.**
 
 pub mod agent;
+pub mod base;
 pub mod embed;
-pub mod json;
 pub mod lab;
 pub mod log;
+pub mod record;
 pub mod report;
 #[cfg(target_arch = "wasm32")]
 pub mod web;

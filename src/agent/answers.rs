@@ -5,13 +5,12 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::machine::{Agent, Phase};
-use super::protocol::{Completion, Decision, EffectKind, Failure, Outcome, ToolCall};
+use super::protocol::{Completion, Decision, EffectKind};
 use super::retry::parse_retry_after;
 use super::run::{ModelTurn, ToolStage, ToolsTurn, Turn};
-use super::state::{ApprovalStatus, Status};
 use super::tools::ToolSpec;
-use crate::json::count;
-use crate::log::record::{LlmCall, Record, RecordBody, Retry};
+use crate::base::json::count;
+use crate::record::{ApprovalStatus, Failure, LlmCall, Outcome, Record, RecordBody, Retry, Status, ToolCall};
 
 /// How often a write is tried before the agent gives up on its storage.
 const WRITE_TRIES: u32 = 3;

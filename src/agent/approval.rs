@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::config::Config;
 use super::identity::{approval_key, idempotency_key};
-use super::protocol::ToolCall;
-use super::state::{AgentState, Approval, ApprovalStatus};
+use super::state::{AgentState, Approval};
+use crate::record::{ApprovalStatus, ToolCall};
 
 /// The action that a call of this step is an attempt at: its idempotency key.
 pub fn action(config: &Config, step: u32, call: &ToolCall) -> Arc<str> {

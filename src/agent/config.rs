@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::identity::{is_traceparent, is_tracestate};
-use super::money::{PicoUsd, Prices};
 use super::retry::RetryPolicy;
 use super::tools::ToolSpec;
-use crate::log::record::seconds;
+use crate::base::money::{PicoUsd, Prices};
+use crate::base::trace_context::{is_traceparent, is_tracestate};
+use crate::record::seconds;
 
 /// Everything about a run that does not change while it runs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -6,9 +6,8 @@ use serde_json::{Map, Value};
 
 use super::config::Config;
 use super::run::Run;
-use super::state::Status;
-use super::text::grouped;
-use crate::log::record::{RecordBody, seconds};
+use crate::base::text::grouped;
+use crate::record::{RecordBody, Status, seconds};
 
 /// Why a run may not make its next model call.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::config::Config;
 use super::protocol::{Answer, Effect, EffectId, EffectKind, Event, EventError};
 use super::run::Run;
-use crate::log::record::Record;
+use crate::record::Record;
 
 /// An agent at work on one run.
 ///

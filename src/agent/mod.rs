@@ -6,20 +6,16 @@
 
 mod answers;
 pub mod approval;
-pub mod canonical;
 pub mod config;
-pub mod decimal;
-pub mod future;
+pub mod fingerprint;
 pub mod guards;
 pub mod identity;
 pub mod machine;
-pub mod money;
 mod next;
 pub mod protocol;
 pub mod retry;
 pub mod run;
 pub mod state;
-pub mod text;
 pub mod tools;
 
 pub use machine::Agent;

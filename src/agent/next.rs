@@ -4,17 +4,16 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::approval;
-use super::guards;
-use super::identity::traceparent;
 use super::machine::{Agent, Phase, ResumeNote};
-use super::protocol::{EffectKind, ModelRequest, ToolCall};
+use super::protocol::{EffectKind, ModelRequest};
 use super::run::{Backoff, ModelStage, ToolStage, ToolsTurn, Turn, is_model_in_doubt};
-use super::state::{ApprovalStatus, Message, Status};
-use super::text::list;
+use super::state::Message;
 use super::tools::{Reliance, ToolSpec};
-use crate::json::parse;
-use crate::log::record::{InDoubt, Record, RecordBody, object};
+use super::{approval, guards};
+use crate::base::json::parse;
+use crate::base::text::list;
+use crate::base::trace_context::traceparent;
+use crate::record::{ApprovalStatus, InDoubt, Record, RecordBody, Status, ToolCall, object};
 
 /// A checkpoint up to this size is written after every step. A larger one waits until the log has outgrown it.
 pub(super) const SMALL_CHECKPOINT_BYTES: u64 = 64 * 1024;

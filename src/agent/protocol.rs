@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::identity::call_identity;
-use super::state::{AgentState, Message, Status};
+use super::state::{AgentState, Message};
 use super::tools::ToolSpec;
-use crate::log::record::Record;
+use crate::record::{Failure, Record, Status, ToolCall};
 
 /// Numbers the effects of one agent value, from 1. An event names the effect that it answers.
 pub type EffectId = u64;
@@ -89,28 +88,6 @@ pub struct ModelRequest {
     pub max_output_tokens: u64,
 }
 
-/// A tool call as the model planned it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ToolCall {
-    /// Given by the model.
-    pub id: Arc<str>,
-    /// Which tool.
-    pub name: Arc<str>,
-    /// As the model wrote them. A text that is no JSON is kept as a JSON string.
-    pub args: Arc<Value>,
-    /// Tool and canonical arguments.
-    pub identity: Arc<str>,
-}
-
-impl ToolCall {
-    /// A call with its identity.
-    pub fn new(id: impl Into<Arc<str>>, name: impl Into<Arc<str>>, args: Value) -> ToolCall {
-        let name = name.into();
-        let identity = call_identity(&name, &args);
-        ToolCall { id: id.into(), name, args: Arc::new(args), identity }
-    }
-}
-
 /// What came of an effect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
@@ -182,102 +159,6 @@ pub struct Decision {
     pub approver: Arc<str>,
     /// What they wrote beside it.
     pub note: Option<Arc<str>>,
-}
-
-/// A failure of the remote side.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Failure {
-    /// What kind.
-    pub code: FailureCode,
-    /// For people.
-    pub message: String,
-    /// The Retry-After field as it was sent.
-    pub retry_after: Option<String>,
-}
-
-impl Failure {
-    /// A failure without Retry-After.
-    pub fn new(code: FailureCode, message: impl Into<String>) -> Failure {
-        Failure { code, message: message.into(), retry_after: None }
-    }
-}
-
-impl fmt::Display for Failure {
-    /// The form of the records' `error` field: the code's word, a colon, the message.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code.word(), self.message)
-    }
-}
-
-/// Kinds of failures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum FailureCode {
-    /// 503.
-    Unavailable,
-    /// 429.
-    RateLimited,
-    /// The connection was refused.
-    Refused,
-    /// No answer in time.
-    Timeout,
-    /// The connection broke before the answer was complete.
-    ReplyLost,
-    /// An answer that cannot be read.
-    Malformed,
-    /// 4xx: it will never work.
-    Rejected,
-}
-
-/// What a failure says about the effect: the one question that decides about a retry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Outcome {
-    /// Certainly not done: may be sent again.
-    NotExecuted,
-    /// Perhaps done: only an idempotent call may be sent again.
-    Unknown,
-    /// Will never work: goes to the model.
-    Rejected,
-}
-
-impl FailureCode {
-    /// All of them.
-    pub const ALL: [FailureCode; 7] = [
-        FailureCode::Unavailable,
-        FailureCode::RateLimited,
-        FailureCode::Refused,
-        FailureCode::Timeout,
-        FailureCode::ReplyLost,
-        FailureCode::Malformed,
-        FailureCode::Rejected,
-    ];
-
-    /// The word in records and scenarios.
-    pub fn word(self) -> &'static str {
-        match self {
-            FailureCode::Unavailable => "unavailable",
-            FailureCode::RateLimited => "rate_limited",
-            FailureCode::Refused => "refused",
-            FailureCode::Timeout => "timeout",
-            FailureCode::ReplyLost => "reply_lost",
-            FailureCode::Malformed => "malformed",
-            FailureCode::Rejected => "rejected",
-        }
-    }
-
-    /// What it says about the effect.
-    pub fn outcome(self) -> Outcome {
-        match self {
-            FailureCode::Unavailable | FailureCode::RateLimited | FailureCode::Refused => Outcome::NotExecuted,
-            FailureCode::Timeout | FailureCode::ReplyLost | FailureCode::Malformed => Outcome::Unknown,
-            FailureCode::Rejected => Outcome::Rejected,
-        }
-    }
-
-    /// The code at the front of a record's `error` field.
-    pub fn of_error(error: &str) -> Option<FailureCode> {
-        let word = error.split(':').next()?;
-        FailureCode::ALL.into_iter().find(|code| code.word() == word)
-    }
 }
 
 /// A mistake of the driver. The agent's state is unchanged.

@@ -3,8 +3,8 @@
 //! Exponential backoff with jitter (Brooker, "Exponential Backoff And Jitter", 2015, the "equal jitter" variant), and Retry-After
 //! (RFC 9110, section 10.2.3). Randomness is given: the fraction comes from the seed, the call and the attempt.
 
-use super::identity::{hash64, mix};
-use super::text::split_once;
+use crate::base::hash::{hash64, mix};
+use crate::base::text::split_once;
 
 /// How failed attempts are repeated.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -10,12 +10,11 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::config::Config;
-use super::identity::hash64;
-use super::money::PicoUsd;
-use super::protocol::{FailureCode, Outcome, ToolCall};
-use super::state::{AgentState, Approval, ApprovalStatus, Message, Status};
-use crate::json::compact;
-use crate::log::record::{LlmCall, Record, RecordBody, Retry};
+use super::state::{AgentState, Approval, Message};
+use crate::base::hash::hash64;
+use crate::base::json::compact;
+use crate::base::money::PicoUsd;
+use crate::record::{ApprovalStatus, FailureCode, LlmCall, Outcome, Record, RecordBody, Retry, Status, ToolCall};
 
 /// State, place in the step, and what only the whole log knows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

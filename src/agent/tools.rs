@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::text::list;
-use crate::json::parse;
+use crate::base::json::{describe, parse};
+use crate::base::text::list;
 
 /// A tool as the agent sees it. The flags are read by the code of the loop, never left to the model.
 ///
@@ -154,17 +154,5 @@ fn not_an_object(tool: &str, text: &str) -> String {
     match parse(text) {
         Err(error) => format!("the arguments of {tool} are {}", error.message()),
         Ok(_) => format!("the arguments of {tool} must be a JSON object, found a string"),
-    }
-}
-
-/// The JSON type of a value, with its article.
-pub fn describe(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
     }
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::agent::config::{Config, Policies};
-use crate::agent::identity::{hash64, is_traceparent};
-use crate::agent::money::{PicoUsd, Prices};
 use crate::agent::tools::{Parameter, ParameterKind, Reliance, ToolSpec};
-use crate::json::{Fields, ReadError, parse, read};
+use crate::base::hash::hash64;
+use crate::base::json::{Fields, ReadError, parse, read};
+use crate::base::money::{PicoUsd, Prices};
+use crate::base::trace_context::is_traceparent;
 use crate::lab::scenario::{read_limits, read_prices, read_retry};
-use crate::log::record::object;
+use crate::record::object;
 use crate::report::mcp::read_annotations;
 
 const KEYS: [&str; 15] = [

@@ -4,13 +4,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::agent::protocol::{
-    Answer, Completion, Decision, Effect, EffectKind, Event, Failure, FailureCode, ModelRequest, ToolCall,
-};
-use crate::json::{Fields, ReadError, compact, parse, read};
+use crate::agent::protocol::{Answer, Completion, Decision, Effect, EffectKind, Event, ModelRequest};
+use crate::base::json::{Fields, ReadError, compact, parse, read};
 use crate::log::checkpoint::{encode, message_json};
-use crate::log::record::object;
 use crate::log::store::{SavedSnapshot, seal};
+use crate::record::{Failure, FailureCode, ToolCall, object};
 use crate::report::mcp::definition;
 
 fn text(text: &Arc<str>) -> Value {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use crate::agent::Agent;
 use crate::agent::config::Config;
-use crate::json::{Fields, ReadError, parse, read};
+use crate::base::json::{Fields, ReadError, parse, read};
 use crate::log::checkpoint::decode;
-use crate::log::record::read_log;
 use crate::log::recovery::{RecoveryError, recover};
 use crate::log::store::{Durable, FoundSnapshot, LogDamage, unseal};
+use crate::record::read_log;
 
 /// An agent, and what its driver has to know.
 #[derive(Clone, Debug)]

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::world::WorldData;
-use crate::agent::protocol::{Failure, FailureCode};
 use crate::agent::tools::{ToolSpec, one_of};
-use crate::json::{Fields, count, wrong};
+use crate::base::json::{Fields, count, wrong};
+use crate::record::{Failure, FailureCode};
 
 /// A fault of the scenario: it hits certain calls of one tool, of the model, or comes while the agent is dead or a person thinks.
 #[derive(Clone, Debug, PartialEq)]

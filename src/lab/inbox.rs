@@ -9,7 +9,7 @@ use super::faults::FaultTarget;
 use super::ledger::{Entry, Row};
 use super::world::World;
 use crate::agent::protocol::{Answer, Decision};
-use crate::agent::state::ApprovalStatus;
+use crate::record::ApprovalStatus;
 
 /// A question of the inbox and what came of it.
 pub struct InboxEntry<'a> {

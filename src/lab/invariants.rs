@@ -8,16 +8,15 @@ use serde_json::Value;
 
 use super::ledger::{Entry, Row};
 use super::scenario::Scenario;
-use super::told::untruth;
 use super::world::World;
-use crate::agent::canonical::canonical;
 use crate::agent::config::Config;
-use crate::agent::money::{PicoUsd, cents_text};
 use crate::agent::run::is_unknown;
-use crate::agent::state::ApprovalStatus;
-use crate::agent::text::{contains, plural};
-use crate::json::decimal;
-use crate::log::record::{InDoubt, Record, RecordBody};
+use crate::base::canonical::canonical;
+use crate::base::json::decimal;
+use crate::base::money::{PicoUsd, cents_text};
+use crate::base::text::{contains, plural};
+use crate::lab::answer_check::untruth;
+use crate::record::{ApprovalStatus, InDoubt, Record, RecordBody};
 
 /// All that an invariant is judged from.
 pub struct Evidence<'a> {

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::agent::money::PicoUsd;
-use crate::agent::state::ApprovalStatus;
-use crate::json::{Fields, ReadError, compact, parse, read};
-use crate::log::record::object;
+use crate::base::json::{Fields, ReadError, compact, parse, read};
+use crate::base::money::PicoUsd;
+use crate::record::{ApprovalStatus, object};
 
 /// One row: something that happened outside the agent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

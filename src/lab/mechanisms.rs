@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::agent::config::Policies;
 use crate::agent::retry::RetryPolicy;
-use crate::json::Fields;
+use crate::base::json::Fields;
 
 /// What can be switched off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,9 +1,12 @@
 //! The lab: a scripted model, a world that keeps its own books, faults, crashes, and the driver that brings them together.
 
+pub mod answer_check;
+pub mod crash_points;
+pub mod driver_state;
 pub mod expect;
 pub mod explore;
 pub mod faults;
-pub mod herd;
+pub mod fleet;
 pub mod inbox;
 pub mod invariants;
 pub mod ledger;
@@ -12,11 +15,8 @@ pub mod model;
 pub mod replay;
 pub mod run_file;
 pub mod scenario;
-pub mod seat;
 pub mod services;
 pub mod session;
 pub mod setup;
 pub mod shipped;
-pub mod spots;
-pub mod told;
 pub mod world;

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::agent::protocol::{Completion, Failure, FailureCode, ModelRequest, ToolCall};
+use crate::agent::protocol::{Completion, ModelRequest};
 use crate::agent::state::{Message, text_tokens};
-use crate::agent::text::{contains, list, split_once};
 use crate::agent::tools::{ToolSpec, one_of};
-use crate::json::{Fields, ReadError, compact, parse};
+use crate::base::json::{Fields, ReadError, compact, parse};
+use crate::base::text::{contains, list, split_once};
+use crate::record::{Failure, FailureCode, ToolCall};
 
 /// One thing the model may say, and when.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::session::{Session, SessionError, Tick};
 use crate::agent::protocol::Decision;
-use crate::json::{Fields, wrong};
+use crate::base::json::{Fields, wrong};
 use crate::log::store::Store;
 
 /// What somebody can do to a run.

@@ -23,12 +23,12 @@ use super::mechanisms::{Mechanism, Mechanisms};
 use super::replay::{Deed, Misfit, Until, replay};
 use super::scenario::Scenario;
 use super::session::{Session, SessionError, Setup};
-use crate::agent::identity::hash64;
 use crate::agent::state::AgentState;
-use crate::json::{Fields, ReadError, count, parse, read};
+use crate::base::hash::hash64;
+use crate::base::json::{Fields, ReadError, count, parse, read};
 use crate::log::checkpoint;
-use crate::log::record::Record;
 use crate::log::store::MemoryStore;
+use crate::record::Record;
 
 /// The version of the format.
 pub const VERSION: u64 = 1;

@@ -16,20 +16,20 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::faults::Fault;
-use super::herd::HerdSpec;
 use super::invariants::INVARIANTS;
 use super::mechanisms::Mechanisms;
 use super::model::{Turn, read_script};
 use super::services;
 use super::world::WorldData;
 use crate::agent::config::{Config, Limits};
-use crate::agent::identity::hash64;
-use crate::agent::money::{PicoUsd, Prices};
 use crate::agent::retry::RetryPolicy;
-use crate::agent::state::{ApprovalStatus, Status};
-use crate::agent::text::list;
 use crate::agent::tools::{ToolSpec, one_of};
-use crate::json::{Fields, ReadError, compact, parse_handwritten, read, wrong};
+use crate::base::hash::hash64;
+use crate::base::json::{Fields, ReadError, compact, parse_handwritten, read, wrong};
+use crate::base::money::{PicoUsd, Prices};
+use crate::base::text::list;
+use crate::lab::fleet::HerdSpec;
+use crate::record::{ApprovalStatus, Status};
 
 /// A scenario that has been read and checked.
 #[derive(Clone, Debug)]

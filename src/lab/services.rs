@@ -9,11 +9,11 @@ use serde_json::{Map, Value};
 
 use super::ledger::Entry;
 use super::world::World;
-use crate::agent::money::{cents_text, number};
-use crate::agent::text::{contains, list};
 use crate::agent::tools::{Parameter, ParameterKind, Reliance, ToolSpec};
-use crate::json::{compact, decimal};
-use crate::log::record::object;
+use crate::base::json::{compact, decimal};
+use crate::base::money::{cents_text, number};
+use crate::base::text::{contains, list};
+use crate::record::object;
 
 /// What a service does: what it answers, and what it enters in its books; or why it refuses.
 pub type Done = Result<(Value, Option<Entry>), String>;

@@ -3,29 +3,29 @@
 //! One effect takes two ticks. The first lets it happen, the second brings its answer to the agent, which at once says what it
 //! wants next. Between the two, and before the first, are the instants at which a crash makes a difference.
 
-mod rival;
-mod seen;
+mod queries;
+mod second_writer;
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::faults::FaultKind;
-use super::herd::Herd;
 use super::inbox::DecisionRefused;
 use super::invariants::Breach;
 use super::mechanisms::{Mechanism, Mechanisms};
 use super::scenario::{Scenario, When};
-use super::seat::{Seat, Stage};
 pub use super::setup::Setup;
-use super::spots::{Progress, gap_label};
 use super::world::{Reply, ToolRequest, World};
 use crate::agent::Agent;
 use crate::agent::config::Config;
 use crate::agent::protocol::{Answer, Decision, Effect, EffectKind, Event};
-use crate::agent::state::{AgentState, Status};
-use crate::log::record::{Record, RecordBody};
+use crate::agent::state::AgentState;
+use crate::lab::crash_points::{Progress, gap_label};
+use crate::lab::driver_state::{Seat, Stage};
+use crate::lab::fleet::Herd;
 use crate::log::recovery::{RecoveryError, recover};
 use crate::log::store::{Durable, Store, StoreError, Writer};
+use crate::record::{Record, RecordBody, Status};
 
 /// A run in the lab: agent, world, clock, and where the driver stands. Its storage is handed in with each call.
 #[derive(Clone, Debug)]

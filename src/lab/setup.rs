@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::mechanisms::{Mechanism, Mechanisms};
 use super::scenario::Scenario;
-use crate::agent::identity::hash64;
 use crate::agent::state::AgentState;
-use crate::agent::text::list;
+use crate::base::hash::hash64;
+use crate::base::text::list;
 use crate::log::checkpoint;
 
 /// How a session is set up.

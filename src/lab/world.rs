@@ -5,16 +5,15 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::faults::{Fault, FaultKind, FaultTarget};
-use super::herd::Herd;
 use super::ledger::{Entry, Row};
-use super::model;
 use super::scenario::Scenario;
-use super::services;
-use crate::agent::canonical::canonical;
-use crate::agent::money::PicoUsd;
-use crate::agent::protocol::{Answer, Failure, FailureCode, ModelRequest, ToolCall};
-use crate::agent::state::Status;
-use crate::json::{Fields, ReadError, count, decimal, parse};
+use super::{model, services};
+use crate::agent::protocol::{Answer, ModelRequest};
+use crate::base::canonical::canonical;
+use crate::base::json::{Fields, ReadError, count, decimal, parse};
+use crate::base::money::PicoUsd;
+use crate::lab::fleet::Herd;
+use crate::record::{Failure, FailureCode, Status, ToolCall};
 
 /// What the world holds when the run starts.
 #[derive(Clone, Debug, Default, PartialEq)]

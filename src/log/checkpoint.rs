@@ -7,12 +7,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::record::object;
-use crate::agent::identity::hash64;
-use crate::agent::money::PicoUsd;
-use crate::agent::protocol::ToolCall;
-use crate::agent::state::{AgentState, Approval, ApprovalStatus, Message, Plan, Status};
-use crate::json::{Fields, ReadError, compact, parse, read};
+use crate::agent::state::{AgentState, Approval, Message, Plan};
+use crate::base::hash::hash64;
+use crate::base::json::{Fields, ReadError, compact, parse, read};
+use crate::base::money::PicoUsd;
+use crate::record::{ApprovalStatus, Status, ToolCall, object};
 
 /// The format's version. A checkpoint of a later one is refused.
 pub const VERSION: u64 = 1;

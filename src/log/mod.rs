@@ -4,6 +4,5 @@
 //! effect, and a result record is durable before anything is decided on it.
 
 pub mod checkpoint;
-pub mod record;
 pub mod recovery;
 pub mod store;

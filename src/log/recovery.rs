@@ -6,14 +6,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::record::{Record, RecordBody};
 use super::store::{Durable, FoundSnapshot};
 use crate::agent::Agent;
 use crate::agent::config::Config;
 use crate::agent::machine::ResumeNote;
 use crate::agent::run::{Divergence, Run, ToolStage, Turn};
-use crate::agent::state::{AgentState, Status};
-use crate::json::compact;
+use crate::agent::state::AgentState;
+use crate::base::json::compact;
+use crate::record::{Record, RecordBody, Status};
 
 /// Why a run cannot be resumed as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::checkpoint;
-use super::record::Record;
-use crate::agent::identity::hash64;
 use crate::agent::state::AgentState;
+use crate::base::hash::hash64;
+use crate::record::Record;
 
 /// Who writes. The store refuses a writer whose epoch is not the newest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

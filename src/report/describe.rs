@@ -2,10 +2,9 @@
 
 use serde_json::Value;
 
-use crate::agent::state::{ApprovalStatus, Status};
-use crate::agent::text::{contains, grouped, preview};
-use crate::json::compact;
-use crate::log::record::{InDoubt, Record, RecordBody};
+use crate::base::json::compact;
+use crate::base::text::{contains, grouped, preview};
+use crate::record::{ApprovalStatus, InDoubt, Record, RecordBody, Status};
 
 /// How a record is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::json::compact;
-use crate::log::record::object;
+use crate::base::json::compact;
+use crate::record::object;
 
 /// One changed place.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use super::imported::Trace;
 use super::story::{Call, Decision, Did, Refund, Story, stories, usd};
-use crate::agent::text::{plural, preview};
-use crate::json::count;
-use crate::lab::told::{claim, numbers, untruth};
+use crate::base::json::count;
+use crate::base::text::{plural, preview};
+use crate::lab::answer_check::{claim, numbers, untruth};
 
 /// What a check found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::json::parse;
+use crate::base::json::parse;
 use crate::lab::explore::replay;
 use crate::lab::run_file;
 

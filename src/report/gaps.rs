@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::view::place_of;
+use crate::lab::crash_points::gap_label;
 use crate::lab::session::{Session, Tick};
-use crate::lab::spots::gap_label;
-use crate::log::record::object;
 use crate::log::store::MemoryStore;
+use crate::record::object;
 
 /// No run shows more gaps than this.
 const GAP_LIMIT: usize = 2_000;

@@ -3,7 +3,7 @@
 //! A file is somebody's evidence: nothing of it is lost or corrected. The bytes are kept as they are, and every line is read for
 //! itself. A line is a record of this program, or a record with something missing, unknown or wrong, which is named, or it cannot
 //! be read, and then it says why. Refused is only what is no trace at all. (The reader of a run's own storage,
-//! [`read_log`](crate::log::record::read_log), is strict instead: an agent goes on from it.)
+//! [`read_log`](crate::record::read_log), is strict instead: an agent goes on from it.)
 
 mod reader;
 
@@ -15,12 +15,12 @@ use serde_json::{Map, Value};
 
 use super::describe::Tone;
 use super::view::{RecordView, lone_record_view};
-use crate::agent::money::number;
-use crate::agent::state::{AgentState, Status};
-use crate::agent::text::preview;
-use crate::json::{ReadError, parse, pretty, wrong};
+use crate::agent::state::AgentState;
+use crate::base::json::{ReadError, parse, pretty, wrong};
+use crate::base::money::number;
+use crate::base::text::preview;
 use crate::log::checkpoint;
-use crate::log::record::{Record, RecordBody};
+use crate::record::{Record, RecordBody, Status};
 
 pub use reader::TraceReader;
 

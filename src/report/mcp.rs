@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::agent::identity::is_traceparent;
 use crate::agent::tools::{Parameter, ParameterKind, ToolSpec};
-use crate::json::Fields;
-use crate::log::record::{Record, RecordBody, object};
+use crate::base::json::Fields;
+use crate::base::trace_context::is_traceparent;
+use crate::record::{Record, RecordBody, object};
 
 /// The version of the protocol.
 pub const PROTOCOL_VERSION: &str = "2026-07-28";

@@ -265,7 +265,7 @@ pub fn replayed(replay: &Replay, setup: &Setup) -> Result<Value, Misfit> {
 /// Bounds from plain data; what is missing is the default.
 pub fn bounds(given: &Value) -> Bounds {
     let default = Bounds::default();
-    let number = |key: &str| given.get(key).and_then(crate::json::count);
+    let number = |key: &str| given.get(key).and_then(crate::base::json::count);
     let small = |key: &str, default: u8| number(key).map_or(default, |count| count.min(u64::from(MOST)) as u8);
     Bounds {
         crashes: small("crashes", default.crashes),

@@ -12,12 +12,12 @@ use wasm_bindgen::prelude::*;
 
 use super::study::json_text;
 use super::{lab_error, scenario_of};
-use crate::json::{parse, read};
+use crate::base::json::{parse, read};
 use crate::lab::mechanisms::{Mechanism, Mechanisms};
 use crate::lab::replay::Deed;
 use crate::lab::run_file::RunFile;
 use crate::lab::session::Setup;
-use crate::log::record::read_log;
+use crate::record::read_log;
 use crate::report::file_kind::FileKind;
 use crate::report::imported::{ImportError, Trace, TraceReader, TraceRow, read_checkpoint};
 
@@ -132,7 +132,7 @@ pub fn run_file(
     let records: Vec<_> = records.into_iter().map(Into::into).collect();
     let checkpoint = field("checkpoint").as_string();
     let file = RunFile::of(&setup, checkpoint.as_deref(), (&deeds, moment), &records);
-    Ok(crate::json::pretty(&file.to_json()) + "\n")
+    Ok(crate::base::json::pretty(&file.to_json()) + "\n")
 }
 
 /// Reads the file of a run and has the run again. Gives how to start and replay it, as the JSON text of an `OpenedRun`; an error, if

@@ -13,10 +13,10 @@ use web_sys::Storage;
 
 use super::draw;
 use crate::agent::state::AgentState;
-use crate::json::parse;
+use crate::base::json::parse;
 use crate::log::checkpoint;
-use crate::log::record::Record;
 use crate::log::store::{Durable, FoundSnapshot, LogDamage, SavedSnapshot, Store, StoreError, Writer, seal, unseal};
+use crate::record::Record;
 
 /// What all keys of the lab begin with.
 pub(crate) const PREFIX: &str = "crashlab/";

@@ -40,7 +40,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use wasm_bindgen::prelude::*;
 
-use crate::json::compact;
+use crate::base::json::compact;
 
 #[cfg(any(feature = "lab", feature = "study"))]
 use crate::lab::scenario::Scenario;

@@ -30,7 +30,7 @@ fn check(value: &JsValue, path: &str, holders: &mut Vec<JsValue>) -> Result<(), 
         return Err(format!("{path}: it stands in itself, which cannot stand in JSON"));
     }
     if holders.len() == DEEPEST {
-        return Err(format!("{}…: it is nested too deeply", crate::agent::text::preview(path, 60)));
+        return Err(format!("{}…: it is nested too deeply", crate::base::text::preview(path, 60)));
     }
     let get = |key: &JsValue| Reflect::get(value, key).map_err(|_| format!("{path}: it cannot be read"));
     // It says itself what stands for it, as a `Date` does.

@@ -8,10 +8,10 @@ use wasm_bindgen::prelude::*;
 
 use super::local_store::{LocalStore, PREFIX, keys, local_storage};
 use super::{lab_error, scenario_of, to_js};
-use crate::json::{Fields, ReadError, parse, read};
+use crate::base::json::{Fields, ReadError, parse, read};
 use crate::lab::mechanisms::{Mechanism, MechanismText};
 use crate::lab::scenario::Scenario;
-use crate::log::record::object;
+use crate::record::object;
 
 /// What a scenario is about, from its JSON text.
 #[wasm_bindgen(unchecked_return_type = "ScenarioInfo")]

@@ -6,7 +6,7 @@ use serde_json::Value;
 use wasm_bindgen::prelude::*;
 
 use super::{lab_error, scenario_of, to_js};
-use crate::json::{parse, read};
+use crate::base::json::{parse, read};
 use crate::lab::explore::choice::Bounds;
 use crate::lab::explore::matrix;
 use crate::lab::explore::replay::Replay;

@@ -4,10 +4,10 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use super::{lab_error, scenario_of};
-use crate::lab::herd::Herd;
+use crate::lab::fleet::Herd;
 use crate::lab::mechanisms::{Mechanism, Mechanisms};
 use crate::lab::session::Setup;
-use crate::report::herd::herd_json;
+use crate::report::fleet::herd_json;
 use crate::report::imported::Trace;
 use crate::report::{diagnose, evaluate};
 

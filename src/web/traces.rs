@@ -4,8 +4,8 @@ use js_sys::Reflect;
 use wasm_bindgen::prelude::*;
 
 use super::{lab_error, scenario_of};
-use crate::json::pretty;
-use crate::log::record::{Record, RecordBody, read_log};
+use crate::base::json::pretty;
+use crate::record::{Record, RecordBody, read_log};
 use crate::report::imported::Trace;
 use crate::report::mcp;
 use crate::report::otel::{Options, export, problems};

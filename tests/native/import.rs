@@ -2,13 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use crashlab::agent::state::Status;
+use crashlab::lab::crash_points::Progress;
 use crashlab::lab::scenario::When;
 use crashlab::lab::session::{Session, Setup};
-use crashlab::lab::spots::Progress;
 use crashlab::log::checkpoint;
-use crashlab::log::record::{Record, RecordBody, read_log};
 use crashlab::log::store::{MemoryStore, Store};
+use crashlab::record::{Record, RecordBody, Status, read_log};
 use crashlab::report::diagnose::diagnose;
 use crashlab::report::imported::{Form, MAX_BROKEN, MAX_RECORDS, Trace, read_checkpoint};
 use serde_json::{Value, json};

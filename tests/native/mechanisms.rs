@@ -1,15 +1,15 @@
 //! Each mechanism is missed in one way: a scenario in which exactly the invariant breaks that its text names, and with it none.
 
-use crashlab::agent::state::Status;
-use crashlab::lab::herd::Herd;
+use crashlab::lab::driver_state::SeatState;
+use crashlab::lab::fleet::Herd;
 use crashlab::lab::inbox::InboxEntry;
 use crashlab::lab::ledger::Entry;
 use crashlab::lab::mechanisms::{Mechanism, Mechanisms};
 use crashlab::lab::scenario::Scenario;
-use crashlab::lab::seat::SeatState;
 use crashlab::lab::session::{Session, Setup};
 use crashlab::log::store::MemoryStore;
-use crashlab::report::herd::herd_json;
+use crashlab::record::Status;
+use crashlab::report::fleet::herd_json;
 use serde_json::{Value, json};
 
 use crate::support::{

@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crashlab::agent::identity::{hash64, is_traceparent};
 use crashlab::agent::protocol::EffectKind;
 use crashlab::agent::tools::ToolSpec;
-use crashlab::json;
+use crashlab::base::hash::hash64;
+use crashlab::base::json;
+use crashlab::base::trace_context::is_traceparent;
 use crashlab::lab::scenario::Scenario;
 use crashlab::lab::session::{Session, Setup, Tick};
-use crashlab::log::record::{Record, RecordBody, read_log};
 use crashlab::log::store::MemoryStore;
+use crashlab::record::{Record, RecordBody, read_log};
 use crashlab::report::mcp;
 use crashlab::report::otel::{Options, export, problems};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;

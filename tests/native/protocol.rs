@@ -3,9 +3,9 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use crashlab::agent::protocol::{Answer, EffectKind, Event, EventError, Failure, FailureCode};
-use crashlab::agent::state::Status;
+use crashlab::agent::protocol::{Answer, EffectKind, Event, EventError};
 use crashlab::lab::scenario::Scenario;
+use crashlab::record::{Failure, FailureCode, Status};
 use serde_json::json;
 
 use crate::support::{Bench, assert_golden, completion, no, scenario, scripted, yes};

@@ -1,13 +1,13 @@
 //! Random schedules of crashes and faults. The seed is printed first; a schedule that fails becomes a scenario of its own.
 
-use crashlab::agent::identity::mix;
 use crashlab::agent::protocol::EffectKind;
-use crashlab::agent::state::Status;
+use crashlab::base::hash::mix;
 use crashlab::lab::faults::FaultKind;
 use crashlab::lab::invariants::{INVARIANTS, Kind};
 use crashlab::lab::mechanisms::Mechanisms;
 use crashlab::lab::scenario::{Scenario, When};
 use crashlab::lab::session::{Session, Setup, Tick};
+use crashlab::record::Status;
 use std::sync::Arc;
 
 use crate::support::{TextStore, all_scenarios, assert_counts_its_spending, books, scenario, tally};

@@ -3,12 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crashlab::agent::money::PicoUsd;
-use crashlab::agent::protocol::ToolCall;
-use crashlab::agent::state::{ApprovalStatus, Status};
+use crashlab::base::money::PicoUsd;
 use crashlab::lab::ledger::Row;
 use crashlab::log::checkpoint;
-use crashlab::log::record::{InDoubt, LlmCall, Record, RecordBody, Retry, read_log};
+use crashlab::record::{ApprovalStatus, InDoubt, LlmCall, Record, RecordBody, Retry, Status, ToolCall, read_log};
 use crashlab::report::view::view_at;
 use serde_json::{Map, Value, json};
 

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use crashlab::agent::protocol::EffectKind;
-use crashlab::agent::state::{AgentState, Status};
+use crashlab::agent::state::AgentState;
+use crashlab::lab::crash_points::Progress;
 use crashlab::lab::scenario::When;
 use crashlab::lab::session::{Session, SessionError, Setup};
-use crashlab::lab::spots::Progress;
 use crashlab::log::checkpoint;
-use crashlab::log::record::{InDoubt, LlmCall, Record, RecordBody};
 use crashlab::log::recovery::RecoveryError;
 use crashlab::log::store::{Durable, MemoryStore, SavedSnapshot, Store, StoreError, Writer, seal};
+use crashlab::record::{InDoubt, LlmCall, Record, RecordBody, Status};
 
 use crate::support::{
     Site, Tab, TextStore, assert_same, assert_unbroken, books, crash_points, finished, is_at_tool, newest_checkpoint,

@@ -1,10 +1,10 @@
 //! Evaluation and diagnosis: what is said of a run from its trace alone.
 
-use crashlab::agent::state::Status;
 use crashlab::lab::mechanisms::{Mechanism, Mechanisms};
-use crashlab::lab::scenario::Scenario;
+use crashlab::lab::scenario::{Scenario, When};
 use crashlab::lab::session::{Session, Setup};
 use crashlab::log::store::MemoryStore;
+use crashlab::record::Status;
 use crashlab::report::diagnose::{Diagnosis, diagnose};
 use crashlab::report::evaluate::{Check, Verdict, evaluate};
 use crashlab::report::imported::Trace;
@@ -15,7 +15,6 @@ use crate::support::{
     TextStore, after, after_nth, all_scenarios, crash_points, document, finished, first, is_at_tool, log_json, log_text, note_of,
     ran, ran_with_crash, read, refund_of, run_until, scenario, scripted, search_for, voucher_of,
 };
-use crashlab::lab::scenario::When;
 
 const IDS: [&str; 8] = [
     "finished",

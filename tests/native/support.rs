@@ -9,9 +9,8 @@ use std::sync::Arc;
 
 use crashlab::agent::Agent;
 use crashlab::agent::config::Config;
-use crashlab::agent::protocol::{Answer, Completion, Decision, Effect, EffectKind, Event, Failure, FailureCode, ToolCall};
+use crashlab::agent::protocol::{Answer, Completion, Decision, Effect, EffectKind, Event};
 use crashlab::agent::run::{ModelStage, Turn};
-use crashlab::agent::state::Status;
 use crashlab::lab::invariants::{Breach, Evidence, breaches};
 use crashlab::lab::ledger::Entry;
 use crashlab::lab::scenario::{Scenario, When};
@@ -19,11 +18,11 @@ use crashlab::lab::session::{Session, Setup, Tick};
 use crashlab::lab::shipped::{SHIPPED, shipped};
 use crashlab::lab::world::{ToolRequest, World};
 use crashlab::log::checkpoint;
-use crashlab::log::record::{Record, RecordBody, read_log};
 use crashlab::log::recovery::recover;
 use crashlab::log::store::{
     Durable, FoundSnapshot, LogDamage, MemoryStore, SavedSnapshot, Store, StoreError, Writer, seal, unseal,
 };
+use crashlab::record::{Failure, FailureCode, Record, RecordBody, Status, ToolCall, read_log};
 use serde_json::{Value, json};
 
 // --- Scenarios -----------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use crashlab::agent::protocol::EffectKind;
-use crashlab::log::record::RecordBody;
+use crashlab::record::RecordBody;
 use crashlab::web::{Lab, mechanisms, read_scenario, saved_runs};
 use js_sys::{Array, JSON, Reflect};
 use serde_json::{Value, json};

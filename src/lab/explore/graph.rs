@@ -2,8 +2,8 @@
 
 use super::choice::Choice;
 use super::node::{Counters, Margin};
-use super::print::Table;
 use crate::agent::config::Limits;
+use crate::lab::explore::fingerprint::Table;
 
 /// The states and the choices between them. States are numbered in the order in which they were found, so a lower number is at most
 /// as many choices away from the start.

@@ -4,11 +4,11 @@ use super::Explorer;
 use super::choice::{Bounds, Choice};
 use super::story::instant;
 use crate::agent::protocol::EffectKind;
+use crate::lab::crash_points::effect_label;
 use crate::lab::invariants::{INVARIANTS, Kind};
 use crate::lab::mechanisms::{Mechanism, Mechanisms};
 use crate::lab::scenario::When;
 use crate::lab::session::{SessionError, Setup};
-use crate::lab::spots::effect_label;
 use crate::log::store::MemoryStore;
 
 /// A matrix that is being filled, a column after the other.

@@ -6,10 +6,10 @@
 //! goes wrong, and of these a shortest one; and the same input gives the same states, counts and runs.
 
 pub mod choice;
+pub mod fingerprint;
 pub mod graph;
 pub mod matrix;
 pub mod node;
-pub mod print;
 pub mod replay;
 pub mod story;
 

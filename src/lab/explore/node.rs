@@ -19,9 +19,9 @@ mod scope;
 use std::sync::Arc;
 
 use super::choice::Left;
-use super::print::Print;
 use crate::agent::protocol::EffectKind;
 use crate::agent::run::Run;
+use crate::lab::explore::fingerprint::Print;
 use crate::lab::invariants::{INVARIANTS, Kind};
 use crate::lab::scenario::When;
 use crate::lab::session::Session;

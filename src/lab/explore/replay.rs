@@ -21,14 +21,14 @@ use serde_json::{Value, json};
 use super::choice::{Choice, choose};
 use super::matrix::place_of;
 use super::story::instant;
-use crate::agent::identity::hash64;
-use crate::json::{Fields, ReadError, count, parse, read};
+use crate::base::hash::hash64;
+use crate::base::json::{Fields, ReadError, count, parse, read};
 use crate::lab::mechanisms::{Mechanism, Mechanisms};
 use crate::lab::scenario::Scenario;
 use crate::lab::session::{Session, SessionError, Setup};
 use crate::lab::shipped::{SHIPPED, shipped};
-use crate::log::record::Record;
 use crate::log::store::{MemoryStore, Store};
+use crate::record::Record;
 
 /// The version of the format.
 pub const VERSION: u64 = 1;

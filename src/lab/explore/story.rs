@@ -5,10 +5,10 @@ use super::graph::Runs;
 use super::node::{Node, SearchStore};
 use super::{Explorer, go};
 use crate::agent::protocol::EffectKind;
+use crate::lab::crash_points::gap_label;
 use crate::lab::invariants::{INVARIANTS, Kind};
 use crate::lab::scenario::When;
 use crate::lab::session::Session;
-use crate::lab::spots::gap_label;
 
 /// A run: the choices, and the states between them, one more.
 pub struct Story<S> {

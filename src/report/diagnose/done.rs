@@ -2,9 +2,9 @@
 
 use super::super::story::{Call, CallResult, Did, Story, outcome_of};
 use super::{Finding, flaky_of};
-use crate::agent::protocol::Outcome;
-use crate::agent::text::{plural, preview};
+use crate::base::text::{plural, preview};
 use crate::lab::mechanisms::Mechanism;
+use crate::record::Outcome;
 
 /// Why it ended, and what to change if nothing is wrong with how it did.
 pub(super) fn done(story: &Story, index: usize) -> Finding {

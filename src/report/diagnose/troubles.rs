@@ -2,7 +2,7 @@
 
 use super::super::evaluate::{Verdict, evaluate_run};
 use super::super::story::Story;
-use crate::agent::text::plural;
+use crate::base::text::plural;
 use crate::lab::mechanisms::Mechanism;
 
 /// Something that went wrong.

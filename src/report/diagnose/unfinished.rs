@@ -2,7 +2,7 @@
 
 use super::super::story::{Call, Did, Event, Story};
 use super::{Finding, flaky};
-use crate::agent::text::plural;
+use crate::base::text::plural;
 use crate::lab::mechanisms::Mechanism;
 
 /// A finding's `why` behind the place, and its `change`.

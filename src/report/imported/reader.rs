@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Form, ImportError, Line, MAX_BROKEN, MAX_RECORDS, RunSummary, Trace, TraceRow, form_of, refused, what_it_is};
-use crate::log::record::Record;
+use crate::record::Record;
 
 /// Reads a trace bit by bit, so that whoever waits can be told how far it is.
 #[derive(Clone, Debug)]

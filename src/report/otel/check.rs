@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::write::REMOTE_PARENT;
-use crate::json::parse;
+use crate::base::json::parse;
 
 /// A span, as far as it is checked against others.
 struct Seen<'a> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::log::record::{LlmCall, object};
+use crate::record::{LlmCall, object};
 
 /// The most that one span's input may hold. A long conversation grows with its square if each call repeats all of it.
 const INPUT_BYTES: usize = 64 * 1024;

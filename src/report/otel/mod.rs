@@ -21,8 +21,8 @@ mod write;
 
 use serde_json::Value;
 
-use crate::agent::identity::run_trace_id;
-use crate::log::record::{Record, RecordBody, object};
+use crate::base::trace_context::run_trace_id;
+use crate::record::{Record, RecordBody, object};
 use write::{attribute, text};
 
 pub use check::problems;

@@ -8,11 +8,9 @@ use serde_json::Value;
 use super::content::{Conversation, finish_reason};
 use super::write::{CLIENT, INTERNAL, Span, attribute, boolean, decimal, event, integer, one_text, text};
 use super::{Options, PROVIDER};
-use crate::agent::identity::{is_traceparent, span_id};
-use crate::agent::money::PicoUsd;
-use crate::agent::protocol::{FailureCode, ToolCall};
-use crate::agent::state::Status;
-use crate::log::record::{InDoubt, LlmCall, Record, RecordBody, Retry};
+use crate::base::money::PicoUsd;
+use crate::base::trace_context::{is_traceparent, span_id};
+use crate::record::{FailureCode, InDoubt, LlmCall, Record, RecordBody, Retry, Status, ToolCall};
 use crate::report::mcp;
 
 /// The spans of a run, the root first, then in the order in which they began.

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::agent::identity::{is_traceparent, is_tracestate};
-use crate::log::record::object;
+use crate::base::trace_context::{is_traceparent, is_tracestate};
+use crate::record::object;
 
 /// `SPAN_KIND_INTERNAL`.
 pub const INTERNAL: u8 = 1;

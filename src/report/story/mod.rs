@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::agent::money::{PicoUsd, Prices};
-use crate::agent::protocol::{FailureCode, Outcome};
-use crate::json::decimal;
+use crate::base::json::decimal;
+use crate::base::money::{PicoUsd, Prices};
 use crate::lab::services;
+use crate::record::{FailureCode, Outcome};
 
 pub use reader::stories;
 pub use refunds::Refund;

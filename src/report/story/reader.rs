@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::super::imported::{Form, Trace};
 use super::{Call, CallResult, Decision, Did, Event, ModelCall, Request, Story, is_refund, outcome_of, text, tool_of, usd};
-use crate::agent::canonical::canonical;
-use crate::agent::protocol::Outcome;
 use crate::agent::tools::ToolSpec;
-use crate::json::{count, decimal};
+use crate::base::canonical::canonical;
+use crate::base::json::{count, decimal};
+use crate::lab::answer_check::numbers;
 use crate::lab::services;
-use crate::lab::told::numbers;
+use crate::record::Outcome;
 
 /// The runs of a trace, in the order in which they begin.
 pub fn stories(trace: &Trace) -> Vec<Story> {

@@ -1,7 +1,7 @@
 //! Which refunds a run made, and which it may have made.
 
 use super::{Call, Did, Story, is_refund, outcome_of};
-use crate::agent::protocol::Outcome;
+use crate::record::Outcome;
 
 /// A refund that was made, or may have been. All calls under one key that the service recognises are one refund, in whichever order
 /// their results came.

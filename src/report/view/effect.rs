@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use crate::agent::protocol::EffectKind;
+use crate::lab::crash_points::effect_label;
 use crate::lab::scenario::When;
 use crate::lab::session::Session;
-use crate::lab::spots::effect_label;
-use crate::log::record::object;
+use crate::record::object;
 
 /// Where an effect takes place: a `Place`.
 pub fn place_of(effect: &EffectKind) -> &'static str {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::agent::guards::{Figures, guard_figures};
-use crate::agent::money::number;
 use crate::agent::run::Run;
 use crate::agent::state::Message;
+use crate::base::money::number;
 use crate::lab::session::Session;
-use crate::log::record::object;
+use crate::record::object;
 
 /// The agent as it is. `known_messages`: how many messages are left out at the start.
 pub(super) fn memory_view(session: &Session, run: &Run, known_messages: usize) -> Value {

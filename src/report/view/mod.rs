@@ -18,13 +18,13 @@ pub use storage::{Snapshots, snapshots_view};
 
 use super::describe::clock;
 use crate::agent::run::Run;
+use crate::lab::driver_state::SeatState;
 use crate::lab::invariants::{Evidence, INVARIANTS, Invariant, Kind};
 use crate::lab::ledger::Row;
 use crate::lab::mechanisms::Mechanism;
-use crate::lab::seat::SeatState;
 use crate::lab::session::Session;
 use crate::lab::world::World;
-use crate::log::record::{Record, RecordBody, object, seconds};
+use crate::record::{Record, RecordBody, object, seconds};
 
 /// What the host of a session knows beside it, and need not find out anew for every frame.
 #[derive(Clone, Debug, Default)]

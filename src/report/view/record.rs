@@ -5,12 +5,11 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::agent::protocol::ToolCall;
-use crate::json::pretty;
+use crate::base::json::pretty;
 use crate::lab::ledger::Row;
 use crate::lab::session::Session;
 use crate::log::checkpoint;
-use crate::log::record::{Record, RecordBody, object, seconds};
+use crate::record::{Record, RecordBody, ToolCall, object, seconds};
 use crate::report::describe::{Tone, clock, line, tone};
 use crate::report::diff::{Change, changes};
 

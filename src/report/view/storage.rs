@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use super::HostFacts;
 use crate::agent::state::AgentState;
-use crate::json::pretty;
+use crate::base::json::pretty;
 use crate::lab::session::Session;
 use crate::log::checkpoint;
-use crate::log::record::{Record, RecordBody, object};
 use crate::log::store::FoundSnapshot;
+use crate::record::{Record, RecordBody, object};
 
 /// The snapshots as they are shown. Made when they are saved or read, as it costs as much as the newest is long.
 #[derive(Clone, Debug)]

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::agent::money::{PicoUsd, cents_text};
-use crate::json::{compact, decimal, pretty};
+use crate::base::json::{compact, decimal, pretty};
+use crate::base::money::{PicoUsd, cents_text};
 use crate::lab::ledger::Entry;
 use crate::lab::session::Session;
 use crate::lab::world::World;
-use crate::log::record::{object, seconds};
+use crate::record::{object, seconds};
 
 /// The books. `known_rows`: how many rows are left out at the start, except questions, which may have been decided since.
 pub(super) fn world_view(session: &Session, world: &World, start: u64, known_rows: usize) -> Value {

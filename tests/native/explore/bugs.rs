@@ -4,16 +4,16 @@
 use std::sync::Arc;
 
 use crashlab::agent::protocol::EffectKind;
-use crashlab::agent::state::{AgentState, ApprovalStatus};
+use crashlab::agent::state::AgentState;
 use crashlab::lab::explore::choice::Bounds;
+use crashlab::lab::explore::fingerprint::Print;
 use crashlab::lab::explore::node::SearchStore;
-use crashlab::lab::explore::print::Print;
 use crashlab::lab::explore::{Explorer, Verdict};
 use crashlab::lab::invariants::INVARIANTS;
 use crashlab::lab::scenario::Scenario;
 use crashlab::lab::session::{Session, Setup};
-use crashlab::log::record::{Record, RecordBody, Retry};
 use crashlab::log::store::{Durable, MemoryStore, SavedSnapshot, Store, StoreError, Writer};
+use crashlab::record::{ApprovalStatus, Record, RecordBody, Retry};
 use serde_json::json;
 use std::hash::Hash;
 

@@ -1,11 +1,11 @@
 //! Approval: items 8 to 15.
 
 use crashlab::agent::protocol::Decision;
-use crashlab::agent::state::{ApprovalStatus, Status};
 use crashlab::lab::inbox::DecisionRefused;
 use crashlab::lab::scenario::{Scenario, When};
 use crashlab::lab::session::{Session, SessionError, Setup, Tick};
 use crashlab::log::store::MemoryStore;
+use crashlab::record::{ApprovalStatus, Status};
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! Budget and guards: items 20 to 25.
 
-use crashlab::agent::state::Status;
 use crashlab::lab::scenario::Scenario;
 use crashlab::lab::session::{Session, Setup, Tick};
 use crashlab::log::store::MemoryStore;
+use crashlab::record::Status;
 use serde_json::{Value, json};
 use std::sync::Arc;
 

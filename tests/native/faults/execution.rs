@@ -1,13 +1,13 @@
 //! Crash and double execution: items 1 to 7.
 
 use crashlab::agent::protocol::EffectKind;
-use crashlab::agent::state::Status;
+use crashlab::lab::crash_points::Progress;
 use crashlab::lab::mechanisms::Mechanism;
 use crashlab::lab::scenario::When;
 use crashlab::lab::session::{Session, Setup};
-use crashlab::lab::spots::Progress;
 use crashlab::lab::world::World;
 use crashlab::log::store::{MemoryStore, Store};
+use crashlab::record::Status;
 use serde_json::{Value, json};
 
 use crate::support::{

@@ -1,11 +1,10 @@
 //! Retry and clock: items 16 to 19.
 
-use crashlab::agent::protocol::{Answer, EffectKind, FailureCode};
-use crashlab::agent::state::Status;
+use crashlab::agent::protocol::{Answer, EffectKind};
 use crashlab::lab::scenario::When;
 use crashlab::lab::session::{Session, Setup};
-use crashlab::log::record::{Record, RecordBody};
 use crashlab::log::store::MemoryStore;
+use crashlab::record::{FailureCode, Record, RecordBody, Status};
 use serde_json::{Value, json};
 
 use crate::support::{

@@ -1,13 +1,12 @@
 //! State, storage, trace: items 26 to 29 and 31. What else the list has there belongs to reports and page.
 
-use crashlab::agent::state::Status;
+use crashlab::lab::crash_points::Progress;
 use crashlab::lab::ledger::{Entry, Row};
 use crashlab::lab::scenario::When;
 use crashlab::lab::session::{Session, Setup, Tick};
-use crashlab::lab::spots::Progress;
 use crashlab::log::checkpoint;
-use crashlab::log::record::{Record, RecordBody, read_log};
 use crashlab::log::store::{MemoryStore, Store, seal, unseal};
+use crashlab::record::{Record, RecordBody, Status, read_log};
 use serde_json::{Value, json};
 
 use crate::support::{

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use super::memo::Memo;
 use super::scope::Scope;
 use super::{Node, SearchStore};
-use crate::agent::future::{hash_effect, hash_record, hash_value};
+use crate::agent::fingerprint::{hash_effect, hash_record, hash_value};
 use crate::agent::protocol::Answer;
 use crate::agent::state::{AgentState, Message};
-use crate::lab::explore::print::Print;
+use crate::lab::driver_state::{Seat, SeatState};
+use crate::lab::explore::fingerprint::Print;
 use crate::lab::faults::FaultTarget;
 use crate::lab::ledger::{Entry, Row};
-use crate::lab::seat::{Seat, SeatState};
 use crate::lab::session::Session;
-use crate::log::record::RecordBody;
+use crate::record::RecordBody;
 
 impl<S: SearchStore> Node<S> {
     /// The print of this state.

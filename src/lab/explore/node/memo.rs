@@ -6,15 +6,15 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::scope::{Counters, Scope};
-use crate::agent::future::hash_value;
+use crate::agent::fingerprint::hash_value;
 use crate::agent::run::{History, is_unknown};
 use crate::agent::state::{AgentState, Message};
-use crate::lab::explore::print::Print;
+use crate::lab::explore::fingerprint::Print;
 use crate::lab::ledger::{Entry, Row};
 use crate::lab::mechanisms::Mechanism;
 use crate::lab::session::Session;
 use crate::lab::world::is_counted;
-use crate::log::record::{InDoubt, Record, RecordBody};
+use crate::record::{InDoubt, Record, RecordBody};
 
 /// Taken in row by row and record by record, so that no step has to look at the whole of them again.
 #[derive(Clone)]

@@ -11,10 +11,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::agent::canonical::canonical;
-use crate::agent::decimal::Decimal;
-use crate::agent::text::{list, preview};
-use crate::agent::tools::describe;
+use crate::base::canonical::canonical;
+use crate::base::decimal::Decimal;
+use crate::base::text::{list, preview};
 
 pub use parser::{parse, parse_handwritten};
 pub(crate) use writer::write_string;
@@ -260,6 +259,18 @@ pub fn decimal(value: &Value) -> Option<Decimal> {
 /// A JSON number as a whole number.
 pub fn count(value: &Value) -> Option<u64> {
     decimal(value).filter(|number| number.has_at_most_places(0)).and_then(|number| number.scaled(0))
+}
+
+/// The JSON type of a value, with its article.
+pub fn describe(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
 }
 
 #[cfg(test)]

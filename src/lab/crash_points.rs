@@ -1,8 +1,8 @@
 //! Where an agent may die: the scenario's own crash spots, how often each was met, and the words for the instants around an effect.
 
-use super::scenario::{CrashSpot, Scenario, When};
 use crate::agent::protocol::EffectKind;
-use crate::log::record::RecordBody;
+use crate::lab::scenario::{CrashSpot, Scenario, When};
+use crate::record::RecordBody;
 
 /// What has to survive a closed page beside log, checkpoint and the world's books.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::json::parse;
+use crate::base::json::parse;
 
-use super::decimal::Decimal;
+use crate::base::decimal::Decimal;
 
 /// An amount of 10⁻¹² USD ("pico-dollars"). Sums saturate: a budget must never wrap round to zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,19 +2,18 @@
 
 use std::sync::Arc;
 
-use super::{Progress, Session, Stage, World};
 use crate::agent::Agent;
 use crate::agent::config::Config;
 use crate::agent::protocol::{Effect, EffectKind};
 use crate::agent::run::Run;
-use crate::agent::state::Status;
+use crate::lab::driver_state::Seat;
 use crate::lab::invariants::{Breach, Evidence, INVARIANTS, Kind};
 use crate::lab::mechanisms::Mechanisms;
 use crate::lab::scenario::{Scenario, When};
-use crate::lab::seat::Seat;
+use crate::lab::session::{Progress, Session, Stage, World};
 use crate::lab::world::Reply;
-use crate::log::record::Record;
 use crate::log::recovery::{RecoveryError, run_at};
+use crate::record::{Record, Status};
 
 impl Session {
     pub(super) fn judge(&mut self) {

@@ -3,7 +3,7 @@
 //! A refund is told by its number, which an answer either has or has not. Words prove less. Only where there is no refund at all is
 //! an answer also held to them: a sentence that says plainly that money went back, and neither negates nor conditions it.
 
-use crate::agent::text::{contains, find};
+use crate::base::text::{contains, find};
 
 /// Ways of saying that money went back.
 const CLAIMS: [&str; 8] = [

@@ -23,7 +23,7 @@ impl Default for Print {
 impl Print {
     /// What has been hashed so far, as one number.
     pub fn number(self) -> u128 {
-        use crate::agent::identity::mix;
+        use crate::base::hash::mix;
         (u128::from(mix(self.a)) << 64) | u128::from(mix(self.b ^ self.a.rotate_left(32)))
     }
 }

@@ -4,12 +4,12 @@
 //! and then shown as time goes by. The run that a session drives is that of the first of them; the service that it meets is as busy as
 //! the others make it.
 
-use super::faults::FaultKind;
-use super::scenario::When;
-use super::session::{Session, Setup, Tick};
 use crate::agent::protocol::EffectKind;
 use crate::agent::tools::{ToolSpec, one_of};
-use crate::json::Fields;
+use crate::base::json::Fields;
+use crate::lab::faults::FaultKind;
+use crate::lab::scenario::When;
+use crate::lab::session::{Session, Setup, Tick};
 use crate::log::store::MemoryStore;
 
 /// The `herd` of a scenario.

@@ -8,12 +8,12 @@ use std::hash::{Hash, Hasher};
 
 use serde_json::Value;
 
-use super::machine::{Agent, Phase, ResumeNote};
-use super::next::SMALL_CHECKPOINT_BYTES;
-use super::protocol::{EffectKind, ToolCall};
-use super::run::{Backoff, History, ModelStage, Run, ToolStage, Turn, is_unknown};
-use super::state::{AgentState, Message};
-use crate::log::record::{Record, RecordBody, Retry};
+use crate::agent::machine::{Agent, Phase, ResumeNote};
+use crate::agent::next::SMALL_CHECKPOINT_BYTES;
+use crate::agent::protocol::EffectKind;
+use crate::agent::run::{Backoff, History, ModelStage, Run, ToolStage, Turn, is_unknown};
+use crate::agent::state::{AgentState, Message};
+use crate::record::{Record, RecordBody, Retry, ToolCall};
 
 impl Agent {
     /// Hashes what the agent knows besides its state, which the caller hashes when it changes.

@@ -9,8 +9,8 @@ use std::collections::BinaryHeap;
 
 use serde_json::Value;
 
-use super::decimal::Decimal;
-use crate::json::write_string;
+use crate::base::decimal::Decimal;
+use crate::base::json::write_string;
 
 /// The canonical text of a value: keys in the order of their UTF-16 code units, no white space, shortest escapes, exact numbers.
 pub fn canonical(value: &Value) -> String {

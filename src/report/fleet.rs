@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::lab::herd::{Bucket, Herd};
-use crate::log::record::{object, seconds};
+use crate::lab::fleet::{Bucket, Herd};
+use crate::record::{object, seconds};
 
 /// The requests in spans of so many milliseconds, and what became of the agents; a `HerdView` of `types.ts`.
 pub fn herd_json(herd: &Herd, span_ms: u64) -> Value {

@@ -1,10 +1,10 @@
 //! One agent and where its driver stands. A session has one seat, and a second one while an agent lives on from which the run was taken.
 
-use super::scenario::When;
-use super::world::Reply;
 use crate::agent::Agent;
 use crate::agent::protocol::Effect;
-use crate::agent::state::Status;
+use crate::lab::scenario::When;
+use crate::lab::world::Reply;
+use crate::record::Status;
 
 /// An agent, what it may write as, and where its driver stands.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::ReadError;
+use crate::base::json::ReadError;
 
 /// Deeper than this nothing is read, so that no text can exhaust the stack.
 const DEPTH: u32 = 128;

@@ -104,7 +104,7 @@ mod tests {
             json!(null),
             json!([true, false, 0, -1, 1.5, u64::MAX, every_character]),
             json!({"empty": [{}, [], ""], "deep": [[1, [2]], {"a": {"b": null}}], "\"quoted\"\n": "\\"}),
-            crate::json::parse(r#"{"exact": [1.50, 9007199254740993, 1e400, -0]}"#).unwrap(),
+            crate::base::json::parse(r#"{"exact": [1.50, 9007199254740993, 1e400, -0]}"#).unwrap(),
         ];
         for value in &values {
             assert_eq!(compact(value), serde_json::to_string(value).unwrap());

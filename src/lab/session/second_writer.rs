@@ -1,7 +1,7 @@
 //! A second agent on the run of a session: what happens when a tab resumes a run whose agent lives in another one.
 
-use super::{Session, SessionError, Tick};
-use crate::lab::seat::{SeatState, Stage};
+use crate::lab::driver_state::{SeatState, Stage};
+use crate::lab::session::{Session, SessionError, Tick};
 use crate::log::store::Store;
 
 /// So many ticks a rival may go on behind the end of the run.
