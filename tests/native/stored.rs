@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crashlab::agent::state::Status;
+use crashlab::lab::explore::replay::Replay;
 use crashlab::lab::ledger::{Entry, Row};
+use crashlab::lab::run_file::RunFile;
 use crashlab::lab::scenario::Scenario;
 use crashlab::lab::session::{Session, Setup};
 use crashlab::lab::spots::Progress;
@@ -23,17 +25,24 @@ struct Stored {
     rows: Vec<Arc<Row>>,
 }
 
+fn path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/stored/v1").join(name)
+}
+
 fn file(name: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/stored/v1").join(name);
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    std::fs::read_to_string(path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The files of a folder that end like this, without the ending.
+fn names(folder: &str, ending: &str) -> Vec<String> {
+    let files = std::fs::read_dir(path(folder)).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = files.filter_map(|name| name.strip_suffix(ending).map(str::to_string)).collect();
+    names.sort();
+    names
 }
 
 fn all_stored() -> Vec<Stored> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/stored/v1/logs");
-    let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut ids: Vec<String> = names.filter_map(|name| name.strip_suffix(".world.jsonl").map(str::to_string)).collect();
-    ids.sort();
-    ids.iter().map(|id| stored(id)).collect()
+    names("logs", ".world.jsonl").iter().map(|id| stored(id)).collect()
 }
 
 fn stored(id: &str) -> Stored {
@@ -133,5 +142,26 @@ fn a_stored_run_that_is_resumed_behind_any_record_ends_as_it_did() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn run_files_and_replay_files_give_the_runs_that_they_gave() {
+    let runs = names("files", ".run.json");
+    assert_eq!(runs.len(), 6);
+    for name in runs {
+        let file = RunFile::from_json(&file(&format!("files/{name}.run.json"))).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let (session, _) = file.run().unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(session.world().closed_as().is_some(), "{name}");
+        assert_eq!(session.breaches(), [], "{name}");
+    }
+    let replays = names("replays", ".json");
+    assert_eq!(replays.len(), 4);
+    for name in replays {
+        let replay =
+            Replay::from_json(&file(&format!("replays/{name}.json"))).unwrap_or_else(|misfit| panic!("{name}: {misfit}"));
+        let setup = replay.setup(|id| Some(scenario(id).json.to_string())).unwrap_or_else(|misfit| panic!("{name}: {misfit}"));
+        let (session, _) = replay.run(&setup).unwrap_or_else(|misfit| panic!("{name}: {misfit}"));
+        assert!(!session.breaches().is_empty(), "{name}");
     }
 }
