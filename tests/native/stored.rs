@@ -48,6 +48,10 @@ fn all_stored() -> Vec<Stored> {
 fn stored(id: &str) -> Stored {
     let (records, torn) = read_log(&file(&format!("logs/{id}.jsonl"))).unwrap_or_else(|error| panic!("{id}: {error}"));
     assert_eq!(torn, None, "{id}");
+    // A record of an unknown type is passed over, and with it what it did.
+    for record in &records {
+        assert!(!matches!(record.body, RecordBody::Unknown { .. }), "{id}: {}", record.to_line());
+    }
     let rows = file(&format!("logs/{id}.world.jsonl"));
     let rows = rows.lines().map(|line| Arc::new(Row::from_line(line).unwrap_or_else(|error| panic!("{id}: {error}"))));
     Stored { scenario: scenario(id), log: records.into_iter().map(Arc::new).collect(), rows: rows.collect() }
