@@ -19,5 +19,6 @@ mod replay;
 mod reports;
 mod run_file;
 mod scenarios;
+mod stored;
 mod support;
 mod verdicts;
