@@ -4,13 +4,14 @@
 //!
 //! | module | what it is |
 //! |---|---|
+//! | [`base`] | What knows nothing of agents: JSON with errors that name the path, exact numbers, money, text, hashes. |
+//! | [`record`] | The records of the log, and the words that they and the agent share: calls, failures, statuses. |
 //! | [`agent`] | The core: a state machine that says what it wants ([`agent::protocol::EffectKind`]) and is told what came of it ([`agent::protocol::Answer`]). |
-//! | [`log`] | What is durable: records, checkpoints, and [`log::recovery`], which makes an agent from them. |
+//! | [`log`] | What is durable: checkpoints, stores, and [`log::recovery`], which makes an agent from them. |
 //! | [`lab`] | Scenarios, the scripted model, the world with its own books, faults, mechanisms, invariants, and [`lab::session`], the driver. |
 //! | [`report`] | What people read: a record in a line, a run in three panels. |
 //! | [`embed`] | The core for drivers in another language: configuration, effects and answers as JSON. |
 //! | `web` | The browser's side, in wasm32 builds only. |
-//! | [`json`] | Reading JSON with errors that name the path. |
 //!
 //! To read the core, begin with [`agent::run::Run::apply`] (what a record changes), then `agent/next.rs` (what is wanted next) and
 //! `agent/answers.rs` (what an answer means).

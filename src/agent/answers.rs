@@ -10,7 +10,7 @@ use super::retry::parse_retry_after;
 use super::run::{ModelTurn, ToolStage, ToolsTurn, Turn};
 use super::tools::ToolSpec;
 use crate::base::json::count;
-use crate::record::{ApprovalStatus, Failure, LlmCall, Outcome, Record, RecordBody, Retry, Status, ToolCall};
+use crate::record::{ApprovalStatus, Failure, FailureKind, LlmCall, Record, RecordBody, Retry, Status, ToolCall};
 
 /// How often a write is tried before the agent gives up on its storage.
 const WRITE_TRIES: u32 = 3;
@@ -62,7 +62,7 @@ impl Agent {
             Turn::Model(ModelTurn { failures, .. }) => failures + 1,
             Turn::Ready | Turn::Tools(_) => 1,
         };
-        let retryable = failure.code.outcome() != Outcome::Rejected;
+        let retryable = failure.code.outcome() != FailureKind::Rejected;
         let backoff_ms = self.backoff_ms(failures, failure, "model").filter(|_| retryable);
         match backoff_ms {
             Some(backoff_ms) => {
@@ -102,18 +102,18 @@ impl Agent {
         }
         let outcome = failure.code.outcome();
         let repeatable = match outcome {
-            Outcome::NotExecuted => true,
-            Outcome::Unknown => spec.idempotent || spec.read_only,
-            Outcome::Rejected => false,
+            FailureKind::NotExecuted => true,
+            FailureKind::Unknown => spec.idempotent || spec.read_only,
+            FailureKind::Rejected => false,
         };
-        if outcome == Outcome::Unknown && !repeatable {
+        if outcome == FailureKind::Unknown && !repeatable {
             self.set_stage(ToolStage::InDoubt);
             return;
         }
         let call = turn.calls[turn.index].clone();
         let failures = turn.failures + 1;
         // A refusal now says nothing about an attempt before.
-        let may_have_run = (turn.may_have_run || outcome == Outcome::Unknown) && !spec.read_only;
+        let may_have_run = (turn.may_have_run || outcome == FailureKind::Unknown) && !spec.read_only;
         let backoff_ms = self.backoff_ms(failures, failure, &call.id).filter(|_| repeatable);
         let effect = match backoff_ms {
             Some(backoff_ms) => {
@@ -122,7 +122,7 @@ impl Agent {
             }
             None => {
                 let attempts = if failures == 1 { "1 attempt".to_string() } else { format!("{failures} attempts") };
-                let is_final = outcome == Outcome::Rejected;
+                let is_final = outcome == FailureKind::Rejected;
                 let error = if is_final { failure.message.clone() } else { format!("{failure}, after {attempts}") };
                 if may_have_run {
                     self.append_in_doubt(&call, !is_final, format!("{error}; it is not known whether it was executed"))
@@ -140,7 +140,7 @@ impl Agent {
             return;
         };
         let call_id = &turn.calls[turn.index].id;
-        let retryable = failure.code.outcome() != Outcome::Rejected;
+        let retryable = failure.code.outcome() != FailureKind::Rejected;
         let backoff_ms = self.backoff_ms(turn.failures + 1, failure, call_id).filter(|_| retryable);
         match (backoff_ms, &spec.lookup) {
             (Some(backoff_ms), Some(lookup)) => {

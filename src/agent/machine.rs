@@ -128,7 +128,7 @@ impl Agent {
         if event.effect != awaited {
             return Err(EventError::WrongEffect { awaited, named: event.effect });
         }
-        let wrong = EventError::WrongAnswer { effect: self.phase.word(), answer: event.answer.word() };
+        let wrong = EventError::WrongAnswer { effect: self.phase.as_str(), answer: event.answer.as_str() };
         // Time never runs backwards in a log, whatever the driver's clock does.
         let now_ms = self.now_ms.max(event.at_ms);
         match (self.phase.clone(), event.answer) {
@@ -217,9 +217,9 @@ impl Agent {
 
 impl Phase {
     /// The effect that is out, for messages.
-    fn word(&self) -> &'static str {
+    fn as_str(&self) -> &'static str {
         match self {
-            Phase::Ready(kind) => kind.word(),
+            Phase::Ready(kind) => kind.as_str(),
             Phase::Writing { .. } => "append",
             Phase::Saving { .. } => "save_checkpoint",
             Phase::CallingModel { .. } => "call_model",

@@ -198,7 +198,7 @@ impl std::error::Error for EventError {}
 
 impl EffectKind {
     /// The name used in views and messages.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             EffectKind::Append(_) => "append",
             EffectKind::CallModel { .. } => "call_model",
@@ -213,7 +213,7 @@ impl EffectKind {
 
 impl Answer {
     /// The name used in messages.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Answer::Durable => "durable",
             Answer::Saved { .. } => "saved",

@@ -14,7 +14,7 @@ use super::state::{AgentState, Approval, Message};
 use crate::base::hash::hash64;
 use crate::base::json::compact;
 use crate::base::money::PicoUsd;
-use crate::record::{ApprovalStatus, FailureCode, LlmCall, Outcome, Record, RecordBody, Retry, Status, ToolCall};
+use crate::record::{ApprovalStatus, FailureCode, FailureKind, LlmCall, Record, RecordBody, Retry, Status, ToolCall};
 
 /// State, place in the step, and what only the whole log knows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -539,7 +539,7 @@ fn is_about(body: &RecordBody, call: &ToolCall) -> bool {
 
 /// True if a recorded error leaves open whether the call was executed.
 pub(crate) fn is_unknown(error: &str) -> bool {
-    FailureCode::of_error(error).is_some_and(|code| code.outcome() == Outcome::Unknown)
+    FailureCode::of_error(error).is_some_and(|code| code.outcome() == FailureKind::Unknown)
 }
 
 /// Why the model has to choose another path after this result; `None` after a success. A denial is a person's answer, not a failure.

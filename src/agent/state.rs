@@ -82,7 +82,7 @@ impl AgentState {
 
     /// Adds a call that has its result.
     pub fn push_seen_call(&mut self, identity: Arc<str>) {
-        match self.place_of_call(&identity) {
+        match self.index_of_call(&identity) {
             Ok(place) => self.call_counts[place].1 += 1,
             Err(place) => self.call_counts.insert(place, (identity.clone(), 1)),
         }
@@ -91,10 +91,10 @@ impl AgentState {
 
     /// How often a call was made.
     pub fn call_count(&self, identity: &str) -> u32 {
-        self.place_of_call(identity).map_or(0, |place| self.call_counts[place].1)
+        self.index_of_call(identity).map_or(0, |place| self.call_counts[place].1)
     }
 
-    fn place_of_call(&self, identity: &str) -> Result<usize, usize> {
+    fn index_of_call(&self, identity: &str) -> Result<usize, usize> {
         self.call_counts.binary_search_by(|(known, _)| (**known).cmp(identity))
     }
 

@@ -72,7 +72,7 @@ pub enum ParameterKind {
 
 impl ParameterKind {
     /// The word used in messages.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             ParameterKind::Text => "a string",
             ParameterKind::Number => "a number",
@@ -122,10 +122,10 @@ impl ToolSpec {
         for parameter in &self.parameters {
             match fields.get(&parameter.name) {
                 None if parameter.required => {
-                    return Err(format!("{} needs `{}` ({})", self.name, parameter.name, parameter.kind.word()));
+                    return Err(format!("{} needs `{}` ({})", self.name, parameter.name, parameter.kind.as_str()));
                 }
                 Some(value) if !parameter.kind.fits(value) => {
-                    let (name, expected) = (&parameter.name, parameter.kind.word());
+                    let (name, expected) = (&parameter.name, parameter.kind.as_str());
                     return Err(format!("`{name}` of {} must be {expected}, found {}", self.name, describe(value)));
                 }
                 _ => {}

@@ -39,12 +39,12 @@ const KEYS: [&str; 15] = [
 pub fn read_config(text: &str) -> Result<Config, ReadError> {
     read(&parse(text)?, "$", |from| {
         from.only(&KEYS);
-        let run_id = from.filled("run_id");
-        let (system, task) = (from.text("system"), from.text("task"));
+        let run_id = from.non_empty_str("run_id");
+        let (system, task) = (from.str("system"), from.str("task"));
         let tools = read_tools(from);
         let policies = from.optional("policies", Fields::object).map(|given| read_policies(&given)).unwrap_or_default();
-        let name = from.optional("name", Fields::filled).unwrap_or("agent");
-        let traceparent = from.optional("traceparent", Fields::shared);
+        let name = from.optional("name", Fields::non_empty_str).unwrap_or("agent");
+        let traceparent = from.optional("traceparent", Fields::arc_str);
         if traceparent.as_deref().is_some_and(|text| !is_traceparent(text)) {
             from.note_wrong("traceparent", "a W3C traceparent of version 00");
         }
@@ -52,7 +52,7 @@ pub fn read_config(text: &str) -> Result<Config, ReadError> {
         let digest = hash64(format!("{system}\n{task}\n{tools:?}").as_bytes());
         Config {
             run_id: run_id.into(),
-            task_id: from.optional("task_id", Fields::filled).unwrap_or(run_id).into(),
+            task_id: from.optional("task_id", Fields::non_empty_str).unwrap_or(run_id).into(),
             scenario: format!("{name}#{:08x}", digest >> 32).into(),
             seed: read_seed(from, run_id),
             system: system.into(),
@@ -61,11 +61,11 @@ pub fn read_config(text: &str) -> Result<Config, ReadError> {
             prices: from.optional("prices", Fields::object).map_or(FREE, |given| read_prices(&given)),
             retry: from.optional("retry", Fields::object).map(|given| read_retry(&given)).unwrap_or_default(),
             tools: tools.into(),
-            has_approver: from.optional("approver", Fields::boolean).unwrap_or(true),
+            has_approver: from.optional("approver", Fields::bool).unwrap_or(true),
             mechanisms: Arc::new(policies_json(&policies)),
             policies,
             traceparent,
-            tracestate: from.optional("tracestate", Fields::shared),
+            tracestate: from.optional("tracestate", Fields::arc_str),
         }
     })
 }
@@ -81,7 +81,7 @@ fn read_seed(from: &Fields, run_id: &str) -> u64 {
             from.note_wrong("seed", "the digits of a number from 0 to 18446744073709551615");
             0
         }),
-        Some(_) => from.count("seed"),
+        Some(_) => from.u64("seed"),
     }
 }
 
@@ -109,22 +109,22 @@ fn read_tools(from: &Fields) -> Vec<ToolSpec> {
 
 /// A definition of a server has more than this reads: titles, icons, schemas of answers.
 fn read_tool(from: &Fields) -> ToolSpec {
-    let mut tool = ToolSpec::new(from.filled("name"), from.optional("description", Fields::text).unwrap_or_default());
+    let mut tool = ToolSpec::new(from.non_empty_str("name"), from.optional("description", Fields::str).unwrap_or_default());
     tool.parameters = from.optional("inputSchema", Fields::object).map(|schema| read_parameters(&schema)).unwrap_or_default();
     read_annotations(from, &mut tool);
-    let intent = from.optional("intent", Fields::texts).unwrap_or_default();
+    let intent = from.optional("intent", Fields::strs).unwrap_or_default();
     tool.intent = intent.into_iter().map(str::to_string).collect();
-    tool.lookup = from.optional("lookup", Fields::filled).map(str::to_string);
+    tool.lookup = from.optional("lookup", Fields::non_empty_str).map(str::to_string);
     tool.relies_on = from.optional("relies_on", Fields::object).map(|given| {
         given.only(&["tool", "argument", "version_field"]);
-        let text = |key: &str| given.filled(key).to_string();
+        let text = |key: &str| given.non_empty_str(key).to_string();
         Reliance { tool: text("tool"), argument: text("argument"), version_field: text("version_field") }
     });
     tool
 }
 
 fn read_parameters(schema: &Fields) -> Vec<Parameter> {
-    let required = schema.optional("required", Fields::texts).unwrap_or_default();
+    let required = schema.optional("required", Fields::strs).unwrap_or_default();
     let Some(properties) = schema.optional("properties", Fields::object) else {
         return Vec::new();
     };
@@ -163,7 +163,7 @@ fn read_policies(from: &Fields) -> Policies {
     let fields = policy_fields(&mut policies);
     from.only(&fields.each_ref().map(|(name, _)| *name));
     for (name, policy) in fields {
-        *policy = from.optional(name, Fields::boolean).unwrap_or(true);
+        *policy = from.optional(name, Fields::bool).unwrap_or(true);
     }
     policies
 }

@@ -24,7 +24,7 @@ fn maybe(text: &Option<Arc<str>>) -> Value {
 /// Arguments stand there twice, as a value and as text: text keeps numbers that the reader's language would round.
 pub fn effect_json(effect: &Effect, generation: u64) -> (Value, Option<SavedSnapshot>) {
     let id = ("id", Value::from(effect.id));
-    let kind = ("type", Value::from(effect.kind.word()));
+    let kind = ("type", Value::from(effect.kind.as_str()));
     let json = match &effect.kind {
         EffectKind::Append(record) => object([id, kind, ("line", record.to_line().into()), ("record", record.to_json())]),
         EffectKind::CallModel { request, attempt } => {
@@ -59,7 +59,7 @@ pub fn effect_json(effect: &Effect, generation: u64) -> (Value, Option<SavedSnap
             return (object([id, kind, ("generation", generation.into()), ("text", sealed.into())]), Some(saved));
         }
         EffectKind::Stop { status, final_text } => {
-            object([id, kind, ("status", status.word().into()), ("final", maybe(final_text))])
+            object([id, kind, ("status", status.as_str().into()), ("final", maybe(final_text))])
         }
     };
     (json, None)
@@ -78,7 +78,7 @@ pub fn read_event(json: &str, saved: Option<SavedSnapshot>) -> Result<Event, Rea
     read(&parse(json)?, "$", |from| {
         from.only(&["effect", "at_ms", "answer"]);
         let answer = read_answer(&from.object("answer"), saved);
-        Event { effect: from.count("effect"), at_ms: from.scaled("at_ms", 0), answer }
+        Event { effect: from.u64("effect"), at_ms: from.scaled("at_ms", 0), answer }
     })
 }
 
@@ -87,8 +87,8 @@ fn read_answer(from: &Fields, saved: Option<SavedSnapshot>) -> Answer {
         let all: Vec<&str> = ["type"].iter().chain(known).copied().collect();
         from.only(&all);
     };
-    let shared = |key: &str| from.optional(key, Fields::shared);
-    match from.text("type") {
+    let shared = |key: &str| from.optional(key, Fields::arc_str);
+    match from.str("type") {
         "durable" => {
             only(&[]);
             Answer::Durable
@@ -101,17 +101,17 @@ fn read_answer(from: &Fields, saved: Option<SavedSnapshot>) -> Answer {
         }
         "storage_failed" => {
             only(&["message"]);
-            Answer::StorageFailed { message: from.text("message").to_string() }
+            Answer::StorageFailed { message: from.str("message").to_string() }
         }
         "fenced" => {
             only(&["owner_epoch"]);
-            Answer::Fenced { owner_epoch: from.optional("owner_epoch", Fields::small_count).unwrap_or(0) }
+            Answer::Fenced { owner_epoch: from.optional("owner_epoch", Fields::u32).unwrap_or(0) }
         }
         "completion" => {
             only(&["thought", "plan", "tool_calls", "usage", "latency_ms"]);
-            let plan = from.optional("plan", Fields::texts);
+            let plan = from.optional("plan", Fields::strs);
             Answer::Completion(Completion {
-                thought: from.shared("thought"),
+                thought: from.arc_str("thought"),
                 plan: plan.map(|steps| steps.into_iter().map(Arc::from).collect()),
                 tool_calls: from.optional("tool_calls", Fields::objects).unwrap_or_default().iter().map(read_call).collect(),
                 usage: from.maybe("usage").cloned().unwrap_or(Value::Null),
@@ -120,7 +120,7 @@ fn read_answer(from: &Fields, saved: Option<SavedSnapshot>) -> Answer {
         }
         "result" => {
             only(&["result", "result_json"]);
-            match from.optional("result_json", Fields::text) {
+            match from.optional("result_json", Fields::str) {
                 None => Answer::Result(from.value("result").clone()),
                 Some(json) => Answer::Result(parse(json).unwrap_or_else(|error| {
                     from.note(ReadError::new(&from.path("result_json"), error.to_string()));
@@ -130,18 +130,18 @@ fn read_answer(from: &Fields, saved: Option<SavedSnapshot>) -> Answer {
         }
         "failed" => {
             only(&["code", "message", "retry_after"]);
-            let word = from.text("code");
-            let code = FailureCode::ALL.into_iter().find(|code| code.word() == word).unwrap_or_else(|| {
-                from.note_wrong("code", &FailureCode::ALL.map(FailureCode::word).join(", "));
+            let word = from.str("code");
+            let code = FailureCode::ALL.into_iter().find(|code| code.as_str() == word).unwrap_or_else(|| {
+                from.note_wrong("code", &FailureCode::ALL.map(FailureCode::as_str).join(", "));
                 FailureCode::Malformed
             });
-            let retry_after = from.optional("retry_after", Fields::text).map(str::to_string);
-            Answer::Failed(Failure { code, message: from.text("message").to_string(), retry_after })
+            let retry_after = from.optional("retry_after", Fields::str).map(str::to_string);
+            Answer::Failed(Failure { code, message: from.str("message").to_string(), retry_after })
         }
         "decided" => {
             only(&["approved", "approver", "note"]);
-            let approver = from.filled("approver").into();
-            Answer::Decided(Decision { approved: from.boolean("approved"), approver, note: shared("note") })
+            let approver = from.non_empty_str("approver").into();
+            Answer::Decided(Decision { approved: from.bool("approved"), approver, note: shared("note") })
         }
         "expired" => {
             only(&[]);
@@ -162,9 +162,9 @@ fn read_answer(from: &Fields, saved: Option<SavedSnapshot>) -> Answer {
 /// `args_json` is what a provider sends as text; what is no JSON is kept as it is, and the model is told.
 fn read_call(from: &Fields) -> ToolCall {
     from.only(&["id", "name", "args", "args_json"]);
-    let args = match from.optional("args_json", Fields::text) {
+    let args = match from.optional("args_json", Fields::str) {
         Some(json) => parse(json).unwrap_or_else(|_| Value::from(json)),
         None => from.value("args").clone(),
     };
-    ToolCall::new(from.text("id"), from.text("name"), args)
+    ToolCall::new(from.str("id"), from.str("name"), args)
 }

@@ -48,9 +48,9 @@ pub fn open(config: Arc<Config>, stored: &str, now_ms: u64) -> Result<Opened, Op
     let value = parse(stored).map_err(OpenError::Unreadable)?;
     let (log, checkpoints) = read(&value, "$", |from| {
         from.only(&["log", "checkpoints"]);
-        let checkpoints = from.optional("checkpoints", Fields::texts).unwrap_or_default();
+        let checkpoints = from.optional("checkpoints", Fields::strs).unwrap_or_default();
         let owned = checkpoints.into_iter().map(str::to_string).collect::<Vec<_>>();
-        (from.optional("log", Fields::text).unwrap_or_default().to_string(), owned)
+        (from.optional("log", Fields::str).unwrap_or_default().to_string(), owned)
     })
     .map_err(OpenError::Unreadable)?;
     let (records, torn) = read_log(&log).map_err(|error| OpenError::Recovery(RecoveryError::Damaged(error.to_string())))?;

@@ -1,12 +1,12 @@
 //! Where an agent may die: the scenario's own crash spots, how often each was met, and the words for the instants around an effect.
 
 use crate::agent::protocol::EffectKind;
-use crate::lab::scenario::{CrashSpot, Scenario, When};
+use crate::lab::scenario::{CrashPoint, Scenario, When};
 use crate::record::RecordBody;
 
 /// What has to survive a closed page beside log, checkpoint and the world's books.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Progress {
+pub struct RunProgress {
     /// Effects asked for so far, over all agents of the run.
     pub effects: u64,
     /// How often an agent died.
@@ -14,31 +14,31 @@ pub struct Progress {
     /// How often a new one took over.
     pub resumes: u32,
     /// How often each of the scenario's crash spots was met, and behind them that of its rival.
-    pub spots_met: Vec<u32>,
+    pub points_met: Vec<u32>,
 }
 
-impl Progress {
+impl RunProgress {
     /// Counts the scenario's spots that are at this instant of this effect. True: the agent dies at one of them.
-    pub fn meets_spot(&mut self, scenario: &Scenario, effect: &EffectKind, when: When) -> bool {
+    pub fn meets_point(&mut self, scenario: &Scenario, effect: &EffectKind, when: When) -> bool {
         let crashes = scenario.crashes.len();
-        self.spots_met.resize(crashes + 1, 0);
+        self.points_met.resize(crashes + 1, 0);
         let mut dies = false;
-        for (place, spot) in scenario.crashes.iter().chain(&scenario.rival).enumerate() {
-            if spot.fits(effect, when) {
-                self.spots_met[place] += 1;
-                dies |= place < crashes && self.spots_met[place] == spot.nth;
+        for (place, point) in scenario.crashes.iter().chain(&scenario.second_writer).enumerate() {
+            if point.fits(effect, when) {
+                self.points_met[place] += 1;
+                dies |= place < crashes && self.points_met[place] == point.nth;
             }
         }
         dies
     }
 
     /// How often the spot was met at which the scenario opens a second tab.
-    pub fn rival_spot_met(&self, scenario: &Scenario) -> u32 {
-        self.spots_met.get(scenario.crashes.len()).copied().unwrap_or(0)
+    pub fn second_writer_point_met(&self, scenario: &Scenario) -> u32 {
+        self.points_met.get(scenario.crashes.len()).copied().unwrap_or(0)
     }
 }
 
-impl CrashSpot {
+impl CrashPoint {
     /// True at this spot, whichever time it is.
     pub fn fits(&self, effect: &EffectKind, when: When) -> bool {
         let (tool, record) = match effect {
@@ -51,7 +51,7 @@ impl CrashSpot {
             | EffectKind::Stop { .. } => (None, None),
         };
         self.when == when
-            && self.effect == effect.word()
+            && self.effect == effect.as_str()
             && self.tool.as_deref().is_none_or(|wanted| Some(wanted) == tool)
             && self.record.as_deref().is_none_or(|wanted| Some(wanted) == record)
     }
@@ -68,7 +68,7 @@ pub fn effect_label(effect: &EffectKind) -> String {
         EffectKind::AskApproval { tool, .. } => format!("ask a person about {tool}"),
         EffectKind::Wait { .. } => "wait".to_string(),
         EffectKind::SaveCheckpoint { .. } => "save the checkpoint".to_string(),
-        EffectKind::Stop { status, .. } => format!("stop: {}", status.word()),
+        EffectKind::Stop { status, .. } => format!("stop: {}", status.as_str()),
     }
 }
 
@@ -81,11 +81,11 @@ pub fn gap_label(effect: &EffectKind, when: When) -> String {
         EffectKind::SaveCheckpoint { .. } => ("the checkpoint".to_string(), "is saved", "was saved", ", before the agent knew"),
         EffectKind::CallModel { .. } => ("the model".to_string(), "is asked", "was asked", ", before its answer"),
         EffectKind::CallTool { call, .. } => {
-            let (subject, before, after) = deed(&call.name);
+            let (subject, before, after) = command(&call.name);
             (subject, before, after, ", before its answer")
         }
         EffectKind::AskApproval { tool, .. } => {
-            (format!("the question about {}", deed(tool).0), "is asked", "was asked", ", before the answer")
+            (format!("the question about {}", command(tool).0), "is asked", "was asked", ", before the answer")
         }
         EffectKind::Wait { .. } => ("the wait".to_string(), "begins", "was over", ""),
         EffectKind::Stop { .. } => ("the run".to_string(), "ends", "ended", ""),
@@ -103,7 +103,7 @@ pub fn gap_label(effect: &EffectKind, when: When) -> String {
 }
 
 /// A tool's work as a sentence: what, and what is and was done with it.
-fn deed(tool: &str) -> (String, &'static str, &'static str) {
+fn command(tool: &str) -> (String, &'static str, &'static str) {
     let (subject, before, after) = match tool {
         "search_kb" => ("the knowledge base", "is searched", "was searched"),
         "read_article" => ("the article", "is read", "was read"),

@@ -8,17 +8,17 @@ use crate::record::Status;
 
 /// An agent, what it may write as, and where its driver stands.
 #[derive(Clone, Debug)]
-pub struct Seat {
+pub struct DriverState {
     pub(super) agent: Option<Agent>,
     pub(super) epoch: u32,
-    pub(super) stage: Stage,
+    pub(super) stage: DriverStage,
     /// The newest record that this agent wrote or was made from: what it does outside is caused by it.
     pub(super) cause: Option<u64>,
 }
 
 /// Where a driver stands.
 #[derive(Clone, Debug)]
-pub(super) enum Stage {
+pub(super) enum DriverStage {
     /// There is no agent.
     Dead,
     /// The agent has not been asked for its first effect.
@@ -37,7 +37,7 @@ pub(super) enum Stage {
 
 /// How it stands with an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SeatState {
+pub enum Liveness {
     /// It goes on.
     Working,
     /// It is dead.
@@ -48,14 +48,16 @@ pub enum SeatState {
     Stopped(Status),
 }
 
-impl Seat {
+impl DriverState {
     /// How it stands with the agent.
-    pub fn state(&self) -> SeatState {
+    pub fn state(&self) -> Liveness {
         match &self.stage {
-            Stage::Fresh | Stage::Issued(_) | Stage::Asked(_) | Stage::Happened { .. } => SeatState::Working,
-            Stage::Dead => SeatState::Dead,
-            Stage::Fenced => SeatState::Fenced,
-            Stage::Stopped(status) => SeatState::Stopped(*status),
+            DriverStage::Fresh | DriverStage::Issued(_) | DriverStage::Asked(_) | DriverStage::Happened { .. } => {
+                Liveness::Working
+            }
+            DriverStage::Dead => Liveness::Dead,
+            DriverStage::Fenced => Liveness::Fenced,
+            DriverStage::Stopped(status) => Liveness::Stopped(*status),
         }
     }
 
@@ -67,17 +69,22 @@ impl Seat {
     /// The effect that is out, and whether it has happened.
     pub fn in_flight(&self) -> Option<(&Effect, When)> {
         match &self.stage {
-            Stage::Issued(effect) => Some((effect, When::Before)),
-            Stage::Asked(effect) | Stage::Happened { effect, .. } => Some((effect, When::After)),
-            Stage::Dead | Stage::Fresh | Stage::Stopped(_) | Stage::Fenced => None,
+            DriverStage::Issued(effect) => Some((effect, When::Before)),
+            DriverStage::Asked(effect) | DriverStage::Happened { effect, .. } => Some((effect, When::After)),
+            DriverStage::Dead | DriverStage::Fresh | DriverStage::Stopped(_) | DriverStage::Fenced => None,
         }
     }
 
     /// The answer that is under way to the agent, and when it arrives.
     pub fn reply(&self) -> Option<(&Reply, u64)> {
         match &self.stage {
-            Stage::Happened { reply, due_ms, .. } => Some((reply, *due_ms)),
-            Stage::Dead | Stage::Fresh | Stage::Issued(_) | Stage::Asked(_) | Stage::Stopped(_) | Stage::Fenced => None,
+            DriverStage::Happened { reply, due_ms, .. } => Some((reply, *due_ms)),
+            DriverStage::Dead
+            | DriverStage::Fresh
+            | DriverStage::Issued(_)
+            | DriverStage::Asked(_)
+            | DriverStage::Stopped(_)
+            | DriverStage::Fenced => None,
         }
     }
 }

@@ -9,7 +9,7 @@ use super::session::Session;
 pub fn unmet(session: &Session) -> Vec<String> {
     let (expect, world) = (&session.scenario().expect, session.world());
     let mut complaints = Vec::new();
-    let status = session.status().map_or("not over", |status| status.word());
+    let status = session.status().map_or("not over", |status| status.as_str());
     if expect.status.as_deref().is_some_and(|wanted| wanted != status) {
         complaints.push(format!("the status is {status}, expected was {}", expect.status.as_deref().unwrap_or_default()));
     }

@@ -74,7 +74,7 @@ pub enum FaultKind {
 
 impl FaultKind {
     /// The word in scenarios.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             FaultKind::Unavailable => "unavailable",
             FaultKind::RateLimited { .. } => "rate_limited",
@@ -138,7 +138,7 @@ impl Fault {
     /// Reads one fault of a scenario.
     pub fn from_json(from: &Fields, tools: &[ToolSpec], world: &WorldData) -> Fault {
         from.only(&["on", "args", "calls", "kind", "retry_after", "message", "by_s", "charge_id", "by"]);
-        let on = match from.text("on") {
+        let on = match from.str("on") {
             "model" => FaultTarget::Model,
             "downtime" => FaultTarget::Downtime,
             "question" => FaultTarget::Question,
@@ -181,11 +181,11 @@ impl Fault {
 
 impl FaultKind {
     fn from_json(from: &Fields) -> FaultKind {
-        let text = |key: &str| from.text(key).to_string();
-        match from.text("kind") {
+        let text = |key: &str| from.str(key).to_string();
+        match from.str("kind") {
             "unavailable" => FaultKind::Unavailable,
             "rate_limited" => {
-                FaultKind::RateLimited { retry_after: from.optional("retry_after", Fields::text).map(str::to_string) }
+                FaultKind::RateLimited { retry_after: from.optional("retry_after", Fields::str).map(str::to_string) }
             }
             "refused" => FaultKind::Refused,
             "timeout_before" => FaultKind::TimeoutBefore,

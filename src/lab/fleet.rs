@@ -14,7 +14,7 @@ use crate::log::store::MemoryStore;
 
 /// The `herd` of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct HerdSpec {
+pub struct FleetSpec {
     /// How many agents there are, with the one that is shown.
     pub agents: u32,
     /// The tool that all of them need.
@@ -25,18 +25,18 @@ pub struct HerdSpec {
     pub down_until_ms: u64,
 }
 
-impl HerdSpec {
+impl FleetSpec {
     /// Reads the `herd` of a scenario.
-    pub fn from_json(from: &Fields, tools: &[ToolSpec]) -> HerdSpec {
+    pub fn from_json(from: &Fields, tools: &[ToolSpec]) -> FleetSpec {
         from.only(&["agents", "tool", "capacity_per_s", "down_until_s"]);
-        let (agents, tool) = (from.small_count("agents"), from.text("tool"));
+        let (agents, tool) = (from.u32("agents"), from.str("tool"));
         if !(2..=MOST_AGENTS).contains(&agents) {
             from.note_wrong("agents", "a number of agents from 2 to 200");
         }
         if tools.iter().all(|known| known.name != tool) {
             from.note_wrong("tool", &one_of(tools));
         }
-        HerdSpec {
+        FleetSpec {
             // The work of a herd is bounded, whatever the document says.
             agents: agents.min(MOST_AGENTS),
             tool: tool.to_string(),
@@ -54,18 +54,18 @@ const TICKS_PER_AGENT: usize = 5_000;
 
 /// What a herd did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Herd {
-    spec: HerdSpec,
+pub struct Fleet {
+    spec: FleetSpec,
     start_ms: u64,
     /// All requests to the service, in the order of time.
-    pub requests: Vec<HerdRequest>,
+    pub requests: Vec<FleetRequest>,
     /// How it ended for each agent.
-    pub ends: Vec<HerdEnd>,
+    pub ends: Vec<FleetEnd>,
 }
 
 /// One request to the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HerdRequest {
+pub struct FleetRequest {
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
     /// Whose: 0 is the agent that is shown.
@@ -78,7 +78,7 @@ pub struct HerdRequest {
 
 /// How it ended for one agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HerdEnd {
+pub struct FleetEnd {
     /// Requests that it sent to the service.
     pub requests: u32,
     /// When it was served for the first time, in milliseconds since 1970; `None`: never.
@@ -94,28 +94,28 @@ pub struct Bucket {
     pub served: u32,
 }
 
-impl Herd {
+impl Fleet {
     /// Lets the herd of a scenario run to its end; `None` if it has none. The first agent has the seed of the setup, each further one the
     /// next.
-    pub fn of(setup: &Setup) -> Option<Herd> {
-        let spec = setup.scenario.herd.clone()?;
+    pub fn of(setup: &Setup) -> Option<Fleet> {
+        let spec = setup.scenario.fleet.clone()?;
         let mut members: Vec<(Session, MemoryStore)> = Vec::new();
         for number in 0..spec.agents {
             let mut store = MemoryStore::default();
             let own = Setup { seed: setup.seed.wrapping_add(number.into()), interactive: false, ..setup.clone() };
-            let mut session = Session::start_in_herd(own, &mut store).ok()?;
+            let mut session = Session::start_in_fleet(own, &mut store).ok()?;
             session.leave_judging_to_me();
             members.push((session, store));
         }
-        let ends = vec![HerdEnd::default(); members.len()];
-        let mut herd = Herd { spec, start_ms: setup.scenario.start_ms, requests: Vec::new(), ends };
+        let ends = vec![FleetEnd::default(); members.len()];
+        let mut fleet = Fleet { spec, start_ms: setup.scenario.start_ms, requests: Vec::new(), ends };
         for _ in 0..TICKS_PER_AGENT * members.len() {
             // Whose turn is first; of those whose turns come together the one with the lowest number.
             let working = members.iter_mut().enumerate().filter(|(_, (session, _))| session.status().is_none());
             let Some((number, (session, store))) = working.min_by_key(|(_, (session, _))| session.next_ms()) else { break };
-            herd.lets_go_on(number as u32, session, store);
+            fleet.lets_go_on(number as u32, session, store);
         }
-        Some(herd)
+        Some(fleet)
     }
 
     /// Half an effect of one agent.
@@ -146,7 +146,7 @@ impl Herd {
     /// How many requests of other agents were served in the same second before.
     fn served_before(&self, at_ms: u64, agent: u32) -> u32 {
         let second = |at_ms: u64| at_ms.saturating_sub(self.start_ms) / 1_000;
-        let is_before = |request: &&HerdRequest| {
+        let is_before = |request: &&FleetRequest| {
             let in_time = request.at_ms < at_ms || (request.at_ms == at_ms && request.agent < agent);
             request.is_served && request.agent != agent && in_time && second(request.at_ms) == second(at_ms)
         };
@@ -156,7 +156,7 @@ impl Herd {
     /// An agent's request arrives. True: it is served.
     fn takes(&mut self, agent: u32, attempt: u32, at_ms: u64) -> bool {
         let is_served = !self.is_down(at_ms) && self.served_before(at_ms, agent) < self.spec.capacity_per_s;
-        self.requests.push(HerdRequest { at_ms, agent, attempt, is_served });
+        self.requests.push(FleetRequest { at_ms, agent, attempt, is_served });
         let end = &mut self.ends[agent as usize];
         end.requests += 1;
         if is_served && end.served_ms.is_none() {
@@ -166,7 +166,7 @@ impl Herd {
     }
 
     /// How many agents there are, and what they need.
-    pub fn spec(&self) -> &HerdSpec {
+    pub fn spec(&self) -> &FleetSpec {
         &self.spec
     }
 

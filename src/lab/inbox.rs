@@ -41,7 +41,7 @@ impl fmt::Display for DecisionRefused {
         match self {
             DecisionRefused::NoQuestion(key) => write!(f, "there is no open question {key}"),
             DecisionRefused::AlreadyDecided(status) => {
-                write!(f, "this question was {} before; the decision stands", status.word())
+                write!(f, "this question was {} before; the decision stands", status.as_str())
             }
         }
     }

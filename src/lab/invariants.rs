@@ -43,7 +43,7 @@ pub enum Kind {
 
 impl Kind {
     /// The word in views.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Kind::Always => "always",
             Kind::Eventually => "eventually",
@@ -107,7 +107,7 @@ pub const INVARIANTS: [Invariant; 14] = [
         id: "told_the_truth",
         name: "The customer is told of a refund exactly when there is one",
         kind: Kind::Always,
-        judge: told_the_truth,
+        judge: answer_is_true,
     },
     Invariant {
         id: "step_paid_once",
@@ -272,7 +272,7 @@ fn within_budget(evidence: &Evidence) -> Result<String, String> {
 }
 
 /// See [`untruth`].
-fn told_the_truth(evidence: &Evidence) -> Result<String, String> {
+fn answer_is_true(evidence: &Evidence) -> Result<String, String> {
     let rows = evidence.world.rows();
     let mail = rows.iter().find_map(|row| match &row.entry {
         Entry::Mail { text, .. } => Some(text),
@@ -378,11 +378,11 @@ fn no_circles(evidence: &Evidence) -> Result<String, String> {
 
 /// Of a herd not more than half try again in the same millisecond.
 fn no_lockstep(evidence: &Evidence) -> Result<String, String> {
-    let Some(herd) = evidence.world.herd() else {
+    let Some(fleet) = evidence.world.fleet() else {
         return Ok("this agent works alone".to_string());
     };
     let now_ms = evidence.log.last().map_or(0, |record| record.ts_ms);
-    let (most, agents) = (herd.most_at_once(now_ms), herd.spec().agents);
+    let (most, agents) = (fleet.most_at_once(now_ms), fleet.spec().agents);
     let figures = format!("at most {most} of {agents} agents tried again in the same millisecond");
     if most * 2 <= agents { Ok(figures) } else { Err(figures) }
 }
@@ -426,7 +426,7 @@ fn stands_behind_its_records(evidence: &Evidence, place: usize, tool: &Arc<str>,
         return Err(format!("{tool} ran, and its approval was not in the log"));
     }
     // Two agents at once number their attempts each for itself.
-    let is_numbered = evidence.scenario.rival.is_none() && evidence.config.tool(tool).is_some_and(|spec| !spec.read_only);
+    let is_numbered = evidence.scenario.second_writer.is_none() && evidence.config.tool(tool).is_some_and(|spec| !spec.read_only);
     let earlier = evidence.log[..place].iter().rev().filter(|_| is_numbered);
     let of_this_answer = earlier.take_while(|record| !matches!(record.body, RecordBody::LlmCall(_)));
     let is_same = |record: &&Arc<Record>| match &record.body {

@@ -163,7 +163,7 @@ impl Row {
                 "decision",
                 object([
                     ("key", text(key)),
-                    ("decision", status.word().into()),
+                    ("decision", status.as_str().into()),
                     ("approver", text(approver)),
                     ("note", maybe(note)),
                 ]),
@@ -183,8 +183,8 @@ impl Row {
     /// Reads what [`Row::to_line`] wrote.
     pub fn from_line(line: &str) -> Result<Row, ReadError> {
         read(&parse(line)?, "$", |from| Row {
-            at_ms: from.count("at_ms"),
-            record: from.optional("record", Fields::count),
+            at_ms: from.u64("at_ms"),
+            record: from.optional("record", Fields::u64),
             entry: Entry::read(from, &from.object("entry")),
         })
     }
@@ -192,46 +192,48 @@ impl Row {
 
 impl Entry {
     fn read(row: &Fields, from: &Fields) -> Entry {
-        match row.text("type") {
+        match row.str("type") {
             "model_call" => Entry::ModelCall {
-                outcome: from.shared("outcome"),
-                input_tokens: from.count("input_tokens"),
-                output_tokens: from.count("output_tokens"),
-                cost: PicoUsd(from.count("cost_pico_usd")),
+                outcome: from.arc_str("outcome"),
+                input_tokens: from.u64("input_tokens"),
+                output_tokens: from.u64("output_tokens"),
+                cost: PicoUsd(from.u64("cost_pico_usd")),
             },
             "request" => Entry::Request {
-                tool: from.shared("tool"),
-                args: from.shared("args"),
-                key: from.shared("key"),
-                outcome: from.shared("outcome"),
+                tool: from.arc_str("tool"),
+                args: from.arc_str("args"),
+                key: from.arc_str("key"),
+                outcome: from.arc_str("outcome"),
                 result: from.array("result").first().cloned().map(Arc::new),
             },
             "refund" => Entry::Refund {
-                refund_id: from.shared("refund_id"),
-                charge_id: from.shared("charge_id"),
-                cents: from.count("cents"),
-                key: from.shared("key"),
-                by: from.shared("by"),
+                refund_id: from.arc_str("refund_id"),
+                charge_id: from.arc_str("charge_id"),
+                cents: from.u64("cents"),
+                key: from.arc_str("key"),
+                by: from.arc_str("by"),
             },
             "voucher" => Entry::Voucher {
-                voucher_id: from.shared("voucher_id"),
-                customer_id: from.shared("customer_id"),
-                cents: from.count("cents"),
+                voucher_id: from.arc_str("voucher_id"),
+                customer_id: from.arc_str("customer_id"),
+                cents: from.u64("cents"),
             },
-            "note" => Entry::Note { text: from.shared("text") },
-            "escalation" => Entry::Escalation { text: from.shared("text") },
-            "question" => {
-                Entry::Question { key: from.shared("key"), tool: from.shared("tool"), args: Arc::new(from.value("args").clone()) }
-            }
+            "note" => Entry::Note { text: from.arc_str("text") },
+            "escalation" => Entry::Escalation { text: from.arc_str("text") },
+            "question" => Entry::Question {
+                key: from.arc_str("key"),
+                tool: from.arc_str("tool"),
+                args: Arc::new(from.value("args").clone()),
+            },
             "decision" => Entry::Decision {
-                key: from.shared("key"),
+                key: from.arc_str("key"),
                 status: ApprovalStatus::read(from, "decision"),
-                approver: from.shared("approver"),
-                note: from.optional("note", Fields::shared),
+                approver: from.arc_str("approver"),
+                note: from.optional("note", Fields::arc_str),
             },
             "inbox_lost" => Entry::InboxLost,
-            "mail" => Entry::Mail { to: from.shared("to"), text: from.shared("text") },
-            "hand_over" => Entry::HandOver { status: from.shared("status") },
+            "mail" => Entry::Mail { to: from.arc_str("to"), text: from.arc_str("text") },
+            "hand_over" => Entry::HandOver { status: from.arc_str("status") },
             _ => {
                 row.note_wrong("type", "a kind of ledger row");
                 Entry::InboxLost

@@ -241,7 +241,7 @@ impl Mechanisms {
         from.only(&known);
         let mut mechanisms = Mechanisms::ALL_ON;
         for mechanism in Mechanism::ALL {
-            let on = from.optional(mechanism.text().id, Fields::boolean).unwrap_or(true);
+            let on = from.optional(mechanism.text().id, Fields::bool).unwrap_or(true);
             mechanisms = mechanisms.with(mechanism, on);
         }
         mechanisms

@@ -84,8 +84,8 @@ fn read_turn(from: &Fields, tools: &[ToolSpec]) -> Turn {
     from.only(&["when", "say", "plan", "calls", "usage", "latency_s"]);
     Turn {
         when: read_condition(&from.object("when"), tools),
-        say: from.shared("say"),
-        plan: from.optional("plan", Fields::texts).map(|steps| steps.into_iter().map(Arc::from).collect()),
+        say: from.arc_str("say"),
+        plan: from.optional("plan", Fields::strs).map(|steps| steps.into_iter().map(Arc::from).collect()),
         calls: from.optional_objects("calls").iter().map(read_call).collect(),
         // `null` is a usage too, one that says nothing.
         usage: from.keys().any(|key| key == "usage").then(|| from.value("usage").clone()),
@@ -99,19 +99,19 @@ fn read_call(from: &Fields) -> ScriptedCall {
         from.note(ReadError::new(&from.path("args"), "missing, expected `args`, or `raw` instead"));
     }
     ScriptedCall {
-        id: from.optional("id", Fields::text).map(str::to_string),
-        tool: from.filled("tool").to_string(),
-        args: from.optional("raw", Fields::text).map_or_else(|| from.value("args").clone(), Value::from),
+        id: from.optional("id", Fields::str).map(str::to_string),
+        tool: from.non_empty_str("tool").to_string(),
+        args: from.optional("raw", Fields::str).map_or_else(|| from.value("args").clone(), Value::from),
     }
 }
 
 fn read_condition(from: &Fields, tools: &[ToolSpec]) -> Condition {
     from.only(&["start", "after", "outcome", "nth", "replan", "contains"]);
-    if from.optional("start", Fields::boolean).unwrap_or(false) {
+    if from.optional("start", Fields::bool).unwrap_or(false) {
         return Condition::Start;
     }
-    let tool = from.optional("after", Fields::text);
-    let outcome = from.optional("outcome", Fields::text);
+    let tool = from.optional("after", Fields::str);
+    let outcome = from.optional("outcome", Fields::str);
     if tool.is_none() && outcome.is_none() {
         from.note(ReadError::new(&from.path("after"), "missing, expected `start`: true, `after`: a tool, or an `outcome`"));
     }
@@ -136,8 +136,8 @@ fn read_condition(from: &Fields, tools: &[ToolSpec]) -> Condition {
         tool: tool.map(str::to_string),
         outcome,
         nth: from.optional("nth", Fields::ordinal),
-        replan: from.optional("replan", Fields::boolean),
-        contains: from.optional("contains", Fields::text).map(str::to_string),
+        replan: from.optional("replan", Fields::bool),
+        contains: from.optional("contains", Fields::str).map(str::to_string),
     }
 }
 

@@ -13,11 +13,11 @@ use crate::log::store::Store;
 
 /// What somebody can do to a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum CommandKind {
     /// The agent is killed, and the lab marks it in the log.
     Crash,
     /// The agent is gone with its page, and nothing says so.
-    Vanish,
+    KillUnrecorded,
     /// A new agent takes the run over.
     Resume,
     /// The run is opened in a second tab as well.
@@ -33,20 +33,20 @@ pub enum Act {
     },
 }
 
-/// An act and when: two moments an effect, see [`Session::moment`].
+/// An act and when: two moments an effect, see [`Session::half_step`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Deed {
+pub struct Command {
     /// The moment.
-    pub moment: u64,
+    pub half_step: u64,
     /// The act.
-    pub act: Act,
+    pub kind: CommandKind,
 }
 
 /// Where a replay ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// At this moment, behind all deeds.
-    Moment(u64),
+    HalfStep(u64),
     /// As soon as the log has so many records; deeds after that are left out.
     Records(usize),
 }
@@ -55,7 +55,7 @@ pub enum Until {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Misfit {
     /// A deed cannot be done when it is told.
-    Deed {
+    Command {
         /// Which, from 0.
         place: usize,
         /// A sentence.
@@ -73,7 +73,7 @@ pub enum Misfit {
 impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Misfit::Deed { place, message } => {
+            Misfit::Command { place, message } => {
                 write!(f, "what was done as number {} does not fit this run: {message}", place + 1)
             }
             Misfit::TooShort { found } => write!(f, "this run does not come to the place that is told of: {found}"),
@@ -82,11 +82,11 @@ impl fmt::Display for Misfit {
     }
 }
 
-impl Deed {
-    /// `[moment, "crash"]`, or `[moment, "approved", "maya", "note"]`.
+impl Command {
+    /// `[half_step, "crash"]`, or `[half_step, "approved", "maya", "note"]`.
     pub fn to_json(&self) -> Value {
-        let mut parts: Vec<Value> = vec![self.moment.into(), self.act.word().into()];
-        if let Act::Decide { approver, note, .. } = &self.act {
+        let mut parts: Vec<Value> = vec![self.half_step.into(), self.kind.as_str().into()];
+        if let CommandKind::Decide { approver, note, .. } = &self.kind {
             parts.push(Value::from(&**approver));
             parts.extend(note.as_ref().map(|note| Value::from(&**note)));
         }
@@ -94,86 +94,86 @@ impl Deed {
     }
 
     /// Reads a list of deeds.
-    pub fn read_list(from: &Fields, key: &str) -> Vec<Deed> {
+    pub fn read_list(from: &Fields, key: &str) -> Vec<Command> {
         let read = |(place, value): (usize, &Value)| {
-            let deed = Deed::of(value);
-            if deed.is_none() {
+            let command = Command::of(value);
+            if command.is_none() {
                 from.note(wrong(
                     &format!("{}[{place}]", from.path(key)),
                     "a moment, a word, and for a decision who took it",
                     value,
                 ));
             }
-            deed
+            command
         };
         from.array(key).iter().enumerate().filter_map(read).collect()
     }
 
-    fn of(value: &Value) -> Option<Deed> {
+    fn of(value: &Value) -> Option<Command> {
         let parts = value.as_array()?;
         let text = |place: usize| parts.get(place).and_then(Value::as_str);
-        let decide = |approved| Some(Act::Decide { approved, approver: text(2)?.into(), note: text(3).map(Arc::from) });
-        let act = match text(1)? {
-            "crash" => Act::Crash,
-            "vanish" => Act::Vanish,
-            "resume" => Act::Resume,
-            "tab" => Act::SecondTab,
+        let decide = |approved| Some(CommandKind::Decide { approved, approver: text(2)?.into(), note: text(3).map(Arc::from) });
+        let kind = match text(1)? {
+            "crash" => CommandKind::Crash,
+            "vanish" => CommandKind::KillUnrecorded,
+            "resume" => CommandKind::Resume,
+            "tab" => CommandKind::SecondTab,
             "approved" => decide(true)?,
             "denied" => decide(false)?,
             _ => return None,
         };
-        Some(Deed { moment: parts.first().and_then(Value::as_u64)?, act })
+        Some(Command { half_step: parts.first().and_then(Value::as_u64)?, kind })
     }
 }
 
-impl Act {
-    fn word(&self) -> &'static str {
+impl CommandKind {
+    fn as_str(&self) -> &'static str {
         match self {
-            Act::Crash => "crash",
-            Act::Vanish => "vanish",
-            Act::Resume => "resume",
-            Act::SecondTab => "tab",
-            Act::Decide { approved: true, .. } => "approved",
-            Act::Decide { approved: false, .. } => "denied",
+            CommandKind::Crash => "crash",
+            CommandKind::KillUnrecorded => "vanish",
+            CommandKind::Resume => "resume",
+            CommandKind::SecondTab => "tab",
+            CommandKind::Decide { approved: true, .. } => "approved",
+            CommandKind::Decide { approved: false, .. } => "denied",
         }
     }
 }
 
 /// Does to a fresh session what was done to another, and gives the deeds that had their turn.
-pub fn replay(session: &mut Session, store: &mut dyn Store, deeds: &[Deed], until: Until) -> Result<Vec<Deed>, Misfit> {
-    for (place, deed) in deeds.iter().enumerate() {
-        let misfit = |message: String| Misfit::Deed { place, message };
-        while session.moment() < deed.moment {
+pub fn replay(session: &mut Session, store: &mut dyn Store, commands: &[Command], until: Until) -> Result<Vec<Command>, Misfit> {
+    for (place, command) in commands.iter().enumerate() {
+        let misfit = |message: String| Misfit::Command { place, message };
+        while session.half_step() < command.half_step {
             if is_there(session, until) {
-                return Ok(deeds[..place].to_vec());
+                return Ok(commands[..place].to_vec());
             }
             advance(session, store).map_err(|found| misfit(found.to_string()))?;
         }
         // What is done at the last moment belongs to it; what is done behind the last record does not.
         if matches!(until, Until::Records(_)) && is_there(session, until) {
-            return Ok(deeds[..place].to_vec());
+            return Ok(commands[..place].to_vec());
         }
-        if session.moment() > deed.moment {
-            return Err(misfit(format!("its moment {} is over, this is moment {}", deed.moment, session.moment())));
+        if session.half_step() > command.half_step {
+            return Err(misfit(format!("its moment {} is over, this is moment {}", command.half_step, session.half_step())));
         }
-        act(session, store, &deed.act).map_err(misfit)?;
+        kind(session, store, &command.kind).map_err(misfit)?;
     }
     while !is_there(session, until) {
         advance(session, store).map_err(|found| Misfit::TooShort { found })?;
     }
-    Ok(deeds.to_vec())
+    Ok(commands.to_vec())
 }
 
 fn is_there(session: &Session, until: Until) -> bool {
     match until {
-        Until::Moment(moment) => session.moment() >= moment,
+        Until::HalfStep(half_step) => session.half_step() >= half_step,
         Until::Records(records) => session.log().len() >= records,
     }
 }
 
 /// Half an effect further, or why it cannot be.
 fn advance(session: &mut Session, store: &mut dyn Store) -> Result<(), &'static str> {
-    let before = session.moment();
+    let before = session.half_step();
     let stands = match session.tick(store) {
         Tick::Happened { .. } | Tick::Answered | Tick::Crashed { armed: true } => return Ok(()),
         Tick::Crashed { armed: false } => "its agent is gone by then",
@@ -182,24 +182,26 @@ fn advance(session: &mut Session, store: &mut dyn Store) -> Result<(), &'static 
         Tick::Fenced => "another agent has taken it over by then",
     };
     // To ask and to stop are steps too, the first time.
-    if session.moment() > before { Ok(()) } else { Err(stands) }
+    if session.half_step() > before { Ok(()) } else { Err(stands) }
 }
 
-fn act(session: &mut Session, store: &mut dyn Store, act: &Act) -> Result<(), String> {
-    match act {
-        Act::Crash | Act::Vanish if session.agent().is_none() => Err("there is no agent that could be killed".to_string()),
-        Act::Crash => {
+fn kind(session: &mut Session, store: &mut dyn Store, kind: &CommandKind) -> Result<(), String> {
+    match kind {
+        CommandKind::Crash | CommandKind::KillUnrecorded if session.agent().is_none() => {
+            Err("there is no agent that could be killed".to_string())
+        }
+        CommandKind::Crash => {
             session.crash(store);
             Ok(())
         }
-        Act::Vanish => {
-            session.vanish();
+        CommandKind::KillUnrecorded => {
+            session.kill_unrecorded();
             Ok(())
         }
-        Act::Resume if session.agent().is_some() => Err("its agent is alive and cannot be resumed".to_string()),
-        Act::Resume => session.resume(store).map_err(|error| error.to_string()),
-        Act::SecondTab => session.open_second_tab(store).map_err(|error| error.to_string()),
-        Act::Decide { approved, approver, note } => {
+        CommandKind::Resume if session.agent().is_some() => Err("its agent is alive and cannot be resumed".to_string()),
+        CommandKind::Resume => session.resume(store).map_err(|error| error.to_string()),
+        CommandKind::SecondTab => session.open_second_tab(store).map_err(|error| error.to_string()),
+        CommandKind::Decide { approved, approver, note } => {
             let open = session.world().inbox().into_iter().find(|question| question.decided.is_none());
             let key = open.map(|question| question.key.clone()).ok_or("no question is open")?;
             let decision = Decision { approved: *approved, approver: format!("human:{approver}").into(), note: note.clone() };

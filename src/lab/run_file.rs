@@ -10,7 +10,7 @@
 //! }
 //! ```
 //!
-//! `deeds` and `moment` are those of [`crate::lab::replay`]. `document` is the scenario as JSON text, shipped or not, so that the file
+//! `commands` and `half_step` are those of [`crate::lab::replay`]. `document` is the scenario as JSON text, shipped or not, so that the file
 //! needs nothing beside it; `checkpoint` is the one of another run with which this one began. Numbers and digest of the log are there
 //! so that a file that no longer gives the same run says so.
 
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::mechanisms::{Mechanism, Mechanisms};
-use super::replay::{Deed, Misfit, Until, replay};
+use super::replay::{Command, Misfit, Until, replay};
 use super::scenario::Scenario;
 use super::session::{Session, SessionError, Setup};
 use crate::agent::state::AgentState;
@@ -40,7 +40,7 @@ pub const FORMAT: &str = "crashlab run";
 const WHY_ANOTHER: &str = "the file has been edited, or the program has changed since";
 
 /// Nobody does more than this to a run.
-const MOST_MOMENTS: u64 = 2_000_000;
+const MAX_HALF_STEPS: u64 = 2_000_000;
 
 const KEYS: [&str; 12] = [
     "format",
@@ -71,9 +71,9 @@ pub struct RunFile {
     /// The checkpoint that it began with, as JSON text; `None` if it began at the beginning.
     pub checkpoint: Option<String>,
     /// What was done to it.
-    pub deeds: Vec<Deed>,
+    pub commands: Vec<Command>,
     /// Where it stood.
-    pub moment: u64,
+    pub half_step: u64,
     /// Records in the log there, and a digest of their text.
     pub log: (usize, u64),
 }
@@ -107,7 +107,7 @@ impl fmt::Display for RunFileError {
             RunFileError::Scenario(error) => write!(f, "$.document: the scenario in this file cannot be read: {error}"),
             RunFileError::Checkpoint(error) => write!(f, "$.checkpoint: the checkpoint in this file cannot be read: {error}"),
             RunFileError::Session(error) => write!(f, "$.document: the run cannot be begun: {error}"),
-            RunFileError::Misfit(Misfit::Deed { place, message }) => {
+            RunFileError::Misfit(Misfit::Command { place, message }) => {
                 write!(f, "$.deeds[{place}]: this cannot be done to the run: {message}; {WHY_ANOTHER}")
             }
             RunFileError::Misfit(misfit) => write!(f, "$.moment: {misfit}; {WHY_ANOTHER}"),
@@ -127,15 +127,15 @@ impl std::error::Error for RunFileError {}
 
 impl RunFile {
     /// A run as it stands. `checkpoint`: the one with which it began, as JSON text.
-    pub fn of(setup: &Setup, checkpoint: Option<&str>, (deeds, moment): (&[Deed], u64), log: &[Arc<Record>]) -> RunFile {
+    pub fn of(setup: &Setup, checkpoint: Option<&str>, (commands, half_step): (&[Command], u64), log: &[Arc<Record>]) -> RunFile {
         RunFile {
             document: setup.scenario.json.to_string(),
             mechanisms: setup.mechanisms,
             seed: setup.seed,
             branch: setup.branch,
             checkpoint: checkpoint.map(str::to_string),
-            deeds: deeds.to_vec(),
-            moment,
+            commands: commands.to_vec(),
+            half_step,
             log: digest(log),
         }
     }
@@ -157,7 +157,7 @@ impl RunFile {
             None => Session::start(setup, &mut store),
         };
         let mut session = begun.map_err(RunFileError::Session)?;
-        replay(&mut session, &mut store, &self.deeds, Until::Moment(self.moment)).map_err(RunFileError::Misfit)?;
+        replay(&mut session, &mut store, &self.commands, Until::HalfStep(self.half_step)).map_err(RunFileError::Misfit)?;
         let (recorded, now) = (self.log, digest(session.log()));
         if recorded == now { Ok((session, store)) } else { Err(RunFileError::Log { recorded, now }) }
     }
@@ -176,8 +176,8 @@ impl RunFile {
         put("off", off);
         put("seed", self.seed.to_string().into());
         put("branch", self.branch.into());
-        put("deeds", self.deeds.iter().map(Deed::to_json).collect());
-        put("moment", self.moment.into());
+        put("deeds", self.commands.iter().map(Command::to_json).collect());
+        put("moment", self.half_step.into());
         put("records", self.log.0.into());
         put("log_digest", format!("{:016x}", self.log.1).into());
         put("document", self.document.as_str().into());
@@ -199,44 +199,45 @@ impl RunFile {
     }
 
     fn read(from: &Fields) -> RunFile {
-        if from.text("format") != FORMAT {
+        if from.str("format") != FORMAT {
             from.note_wrong("format", &format!("\"{FORMAT}\""));
         }
-        from.count("version");
+        from.u64("version");
         from.only(&KEYS);
         let mut mechanisms = Mechanisms::ALL_ON;
-        for id in from.texts("off") {
+        for id in from.strs("off") {
             match Mechanism::of_id(id) {
                 Some(mechanism) => mechanisms = mechanisms.with(mechanism, false),
                 None => from.note_wrong("off", "ids of mechanisms"),
             }
         }
-        let seed = from.text("seed").parse().unwrap_or_else(|_| {
+        let seed = from.str("seed").parse().unwrap_or_else(|_| {
             from.note_wrong("seed", "the digits of a number from 0 to 18446744073709551615");
             0
         });
-        let moment = from.count("moment");
-        if moment > MOST_MOMENTS {
-            from.note_wrong("moment", &format!("at most {MOST_MOMENTS}"));
+        let half_step = from.u64("moment");
+        if half_step > MAX_HALF_STEPS {
+            from.note_wrong("moment", &format!("at most {MAX_HALF_STEPS}"));
         }
-        let deeds = Deed::read_list(from, "deeds");
-        if let Some(place) = deeds.iter().position(|deed| deed.moment > moment) {
-            let message = format!("its moment {} is behind the end of the run, which is moment {moment}", deeds[place].moment);
+        let commands = Command::read_list(from, "deeds");
+        if let Some(place) = commands.iter().position(|command| command.half_step > half_step) {
+            let message =
+                format!("its moment {} is behind the end of the run, which is moment {half_step}", commands[place].half_step);
             from.note(ReadError::new(&format!("{}[{place}]", from.path("deeds")), message));
         }
-        let log_digest = u64::from_str_radix(from.text("log_digest"), 16).unwrap_or_else(|_| {
+        let log_digest = u64::from_str_radix(from.str("log_digest"), 16).unwrap_or_else(|_| {
             from.note_wrong("log_digest", "16 hexadecimal digits");
             0
         });
         RunFile {
-            document: from.text("document").to_string(),
+            document: from.str("document").to_string(),
             mechanisms,
             seed,
-            branch: from.small_count("branch"),
-            checkpoint: from.optional("checkpoint", Fields::text).map(str::to_string),
-            deeds,
-            moment,
-            log: (usize::try_from(from.count("records")).unwrap_or(usize::MAX), log_digest),
+            branch: from.u32("branch"),
+            checkpoint: from.optional("checkpoint", Fields::str).map(str::to_string),
+            commands,
+            half_step,
+            log: (usize::try_from(from.u64("records")).unwrap_or(usize::MAX), log_digest),
         }
     }
 }

@@ -28,7 +28,7 @@ use crate::base::hash::hash64;
 use crate::base::json::{Fields, ReadError, compact, parse_handwritten, read, wrong};
 use crate::base::money::{PicoUsd, Prices};
 use crate::base::text::list;
-use crate::lab::fleet::HerdSpec;
+use crate::lab::fleet::FleetSpec;
 use crate::record::{ApprovalStatus, Status};
 
 /// A scenario that has been read and checked.
@@ -73,11 +73,11 @@ pub struct Scenario {
     /// What goes wrong.
     pub faults: Vec<Fault>,
     /// Where the agent dies by itself.
-    pub crashes: Vec<CrashSpot>,
+    pub crashes: Vec<CrashPoint>,
     /// Where a second tab resumes the run although the first agent lives.
-    pub rival: Option<CrashSpot>,
+    pub second_writer: Option<CrashPoint>,
     /// Agents that work at the same time and need the same service.
-    pub herd: Option<HerdSpec>,
+    pub fleet: Option<FleetSpec>,
     /// Mechanisms that the scenario takes away.
     pub mechanisms: Mechanisms,
     /// What is to be observed with these mechanisms.
@@ -123,7 +123,7 @@ impl Person {
 
 /// A place where the agent dies by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CrashSpot {
+pub struct CrashPoint {
     /// The kind of effect, such as `call_tool`.
     pub effect: String,
     /// Only of this tool.
@@ -147,7 +147,7 @@ pub enum When {
 
 impl When {
     /// The word in scenarios and links.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             When::Before => "before",
             When::After => "after",
@@ -155,8 +155,8 @@ impl When {
     }
 
     /// The instant of a word.
-    pub fn of_word(word: &str) -> Option<When> {
-        [When::Before, When::After].into_iter().find(|when| when.word() == word)
+    pub fn from_name(word: &str) -> Option<When> {
+        [When::Before, When::After].into_iter().find(|when| when.as_str() == word)
     }
 }
 
@@ -230,21 +230,21 @@ impl Scenario {
         from.only(&KEYS);
         let task = from.object("task");
         task.only(&["id", "ticket", "system", "customer", "traceparent", "tracestate"]);
-        let context = |key: &str| task.optional(key, Fields::shared);
+        let context = |key: &str| task.optional(key, Fields::arc_str);
         let tools = read_tools(from);
         let world = WorldData::from_json(&from.object("world"));
         let faults = from.optional_objects("faults");
         let crashes = from.optional_objects("crashes");
         Scenario {
             id: read_id(from),
-            title: from.filled("title").to_string(),
-            summary: from.filled("summary").to_string(),
+            title: from.non_empty_str("title").to_string(),
+            summary: from.non_empty_str("summary").to_string(),
             watch: strings(from, "watch"),
-            task_id: task.filled("id").into(),
-            ticket: task.filled("ticket").into(),
+            task_id: task.non_empty_str("id").into(),
+            ticket: task.non_empty_str("ticket").into(),
             trace_context: [context("traceparent"), context("tracestate")],
-            system: task.filled("system").into(),
-            customer: task.filled("customer").into(),
+            system: task.non_empty_str("system").into(),
+            customer: task.non_empty_str("customer").into(),
             start_ms: read_start(from),
             downtime_ms: from.optional("downtime_s", Fields::duration_ms).unwrap_or(60_000),
             prices: read_prices(&from.object("prices")),
@@ -253,9 +253,9 @@ impl Scenario {
             person: from.optional("person", Fields::object).map(|person| read_person(&person)),
             script: read_script(from, &tools),
             faults: faults.iter().map(|fault| Fault::from_json(fault, &tools, &world)).collect(),
-            crashes: crashes.iter().map(|spot| CrashSpot::from_json(spot, &tools)).collect(),
-            rival: from.optional("rival", Fields::object).map(|spot| CrashSpot::from_json(&spot, &tools)),
-            herd: from.optional("herd", Fields::object).map(|herd| HerdSpec::from_json(&herd, &tools)),
+            crashes: crashes.iter().map(|point| CrashPoint::from_json(point, &tools)).collect(),
+            second_writer: from.optional("rival", Fields::object).map(|point| CrashPoint::from_json(&point, &tools)),
+            fleet: from.optional("herd", Fields::object).map(|fleet| FleetSpec::from_json(&fleet, &tools)),
             tools: tools.into(),
             world: Arc::new(world),
             mechanisms: from
@@ -292,11 +292,11 @@ impl Scenario {
 
 /// An array of strings that may be absent.
 fn strings(from: &Fields, key: &str) -> Vec<String> {
-    from.optional(key, Fields::texts).unwrap_or_default().into_iter().map(str::to_string).collect()
+    from.optional(key, Fields::strs).unwrap_or_default().into_iter().map(str::to_string).collect()
 }
 
 fn read_id(from: &Fields) -> String {
-    let id = from.text("id");
+    let id = from.str("id");
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if id.is_empty() || id.len() > 60 || !id.bytes().all(fits) {
         from.note_wrong("id", "1 to 60 lower-case letters, digits and hyphens");
@@ -335,8 +335,8 @@ pub(crate) fn read_limits(from: &Fields) -> Limits {
         "output_reserve",
     ]);
     let default = Limits::default();
-    let small = |key: &str, default: u32| from.optional(key, Fields::small_count).unwrap_or(default);
-    let count = |key: &str, default: u64| from.optional(key, Fields::count).unwrap_or(default);
+    let small = |key: &str, default: u32| from.optional(key, Fields::u32).unwrap_or(default);
+    let count = |key: &str, default: u64| from.optional(key, Fields::u64).unwrap_or(default);
     Limits {
         max_steps: small("max_steps", default.max_steps),
         max_repeats: small("max_repeats", default.max_repeats),
@@ -367,8 +367,8 @@ pub(crate) fn read_retry(from: &Fields) -> RetryPolicy {
 fn read_person(from: &Fields) -> Person {
     from.only(&["id", "name", "answers_after_s", "expires_after_s", "answers"]);
     let person = Person {
-        id: from.filled("id").to_string(),
-        name: from.filled("name").to_string(),
+        id: from.non_empty_str("id").to_string(),
+        name: from.non_empty_str("name").to_string(),
         answers_after_ms: from.optional("answers_after_s", Fields::duration_ms).unwrap_or(40_000),
         expires_after_ms: from.optional("expires_after_s", Fields::duration_ms),
         answers: from.array("answers").iter().enumerate().map(|(index, answer)| read_answer(from, index, answer)).collect(),
@@ -385,12 +385,12 @@ fn read_answer<'a>(person: &Fields<'a>, index: usize, value: &'a Value) -> Perso
         Value::Object(_) => {
             let from = person.item(value, &path);
             from.only(&["decision", "note", "answers_after_s"]);
-            (from.text("decision"), from.optional("note", Fields::shared), from.optional("answers_after_s", Fields::duration_ms))
+            (from.str("decision"), from.optional("note", Fields::arc_str), from.optional("answers_after_s", Fields::duration_ms))
         }
         word => (word.as_str().unwrap_or_default(), None, None),
     };
-    let approved = word == ApprovalStatus::Approved.word();
-    if !approved && word != ApprovalStatus::Denied.word() {
+    let approved = word == ApprovalStatus::Approved.as_str();
+    if !approved && word != ApprovalStatus::Denied.as_str() {
         let expected = "\"approved\", \"denied\", or {\"decision\": …, \"note\": …, \"answers_after_s\": …}";
         person.note(wrong(&path, expected, value));
     }
@@ -410,9 +410,9 @@ fn read_tools(from: &Fields) -> Vec<ToolSpec> {
             continue;
         };
         flags.only(&["irreversible", "idempotent", "intent", "lookup"]);
-        tool.irreversible = flags.optional("irreversible", Fields::boolean).unwrap_or(tool.irreversible);
-        tool.idempotent = flags.optional("idempotent", Fields::boolean).unwrap_or(tool.idempotent);
-        if let Some(intent) = flags.optional("intent", Fields::texts) {
+        tool.irreversible = flags.optional("irreversible", Fields::bool).unwrap_or(tool.irreversible);
+        tool.idempotent = flags.optional("idempotent", Fields::bool).unwrap_or(tool.idempotent);
+        if let Some(intent) = flags.optional("intent", Fields::strs) {
             let stray = intent.iter().position(|field| tool.parameters.iter().all(|parameter| parameter.name != *field));
             if let Some(index) = stray {
                 let path = format!("{}[{index}]", flags.path("intent"));
@@ -422,7 +422,7 @@ fn read_tools(from: &Fields) -> Vec<ToolSpec> {
         }
         // `"lookup": null` takes the look-up away.
         if flags.keys().any(|key| key == "lookup") {
-            tool.lookup = flags.optional("lookup", Fields::text).map(str::to_string);
+            tool.lookup = flags.optional("lookup", Fields::str).map(str::to_string);
             if tool.lookup.as_ref().is_some_and(|lookup| lookup != "find_voucher") {
                 flags.note_wrong("lookup", "find_voucher or null");
             }
@@ -433,16 +433,16 @@ fn read_tools(from: &Fields) -> Vec<ToolSpec> {
 
 fn read_expect(from: &Fields) -> Expect {
     from.only(&["status", "refunds", "questions", "notes", "model_calls", "broken"]);
-    let status = from.optional("status", Fields::text);
-    if status.is_some_and(|word| Status::of_word(word).is_none()) {
+    let status = from.optional("status", Fields::str);
+    if status.is_some_and(|word| Status::from_name(word).is_none()) {
         from.note_wrong("status", "a status, such as done or max_steps");
     }
-    let broken = from.optional("broken", Fields::texts).unwrap_or_default();
+    let broken = from.optional("broken", Fields::strs).unwrap_or_default();
     if let Some(index) = broken.iter().position(|id| INVARIANTS.iter().all(|invariant| invariant.id != *id)) {
         let path = format!("{}[{index}]", from.path("broken"));
         from.note(wrong(&path, "the id of an invariant", &Value::from(broken[index])));
     }
-    let count = |key: &str| from.optional(key, Fields::count);
+    let count = |key: &str| from.optional(key, Fields::u64);
     Expect {
         status: status.map(str::to_string),
         refunds: count("refunds"),
@@ -453,27 +453,27 @@ fn read_expect(from: &Fields) -> Expect {
     }
 }
 
-impl CrashSpot {
-    fn from_json(from: &Fields, tools: &[ToolSpec]) -> CrashSpot {
+impl CrashPoint {
+    fn from_json(from: &Fields, tools: &[ToolSpec]) -> CrashPoint {
         from.only(&["effect", "tool", "record", "nth", "when"]);
         let effects = ["append", "call_model", "call_tool", "ask_approval", "wait", "save_checkpoint"];
-        let effect = from.text("effect");
+        let effect = from.str("effect");
         if !effects.contains(&effect) {
             from.note_wrong("effect", &list(&effects));
         }
-        let when = When::of_word(from.text("when"));
+        let when = When::from_name(from.str("when"));
         if when.is_none() {
             from.note_wrong("when", "before or after");
         }
-        let tool = from.optional("tool", Fields::text);
+        let tool = from.optional("tool", Fields::str);
         if tool.is_some_and(|tool| tools.iter().all(|known| known.name != tool)) {
             from.note_wrong("tool", &one_of(tools));
         }
-        let record = from.optional("record", Fields::text);
+        let record = from.optional("record", Fields::str);
         if record.is_some_and(|record| !RECORDS.contains(&record)) {
             from.note_wrong("record", &list(&RECORDS));
         }
-        CrashSpot {
+        CrashPoint {
             effect: effect.to_string(),
             tool: tool.map(str::to_string),
             record: record.map(str::to_string),

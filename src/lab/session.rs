@@ -20,9 +20,9 @@ use crate::agent::Agent;
 use crate::agent::config::Config;
 use crate::agent::protocol::{Answer, Decision, Effect, EffectKind, Event};
 use crate::agent::state::AgentState;
-use crate::lab::crash_points::{Progress, gap_label};
-use crate::lab::driver_state::{Seat, Stage};
-use crate::lab::fleet::Herd;
+use crate::lab::crash_points::{RunProgress, gap_label};
+use crate::lab::driver_state::{DriverStage, DriverState};
+use crate::lab::fleet::Fleet;
 use crate::log::recovery::{RecoveryError, recover};
 use crate::log::store::{Durable, Store, StoreError, Writer};
 use crate::record::{Record, RecordBody, Status};
@@ -36,15 +36,15 @@ pub struct Session {
     /// True: questions wait for [`Session::decide`]. False: the scenario's person answers.
     interactive: bool,
     /// The agent that this session follows.
-    seat: Seat,
+    driver_state: DriverState,
     /// One from which the run was taken while it lived.
-    rival: Option<Seat>,
-    is_rivals_turn: bool,
+    second_writer: Option<DriverState>,
+    is_second_writers_turn: bool,
     world: World,
     /// Shared with the session's copies until one of them goes on.
     log: Arc<Vec<Arc<Record>>>,
     now_ms: u64,
-    progress: Progress,
+    progress: RunProgress,
     armed: Option<(u64, When)>,
     injected: Option<FaultKind>,
     breaches: Vec<Breach>,
@@ -117,18 +117,18 @@ const TICK_BOUND: u64 = 200_000;
 impl Session {
     /// A session at the start of a run. The store has to be empty.
     pub fn start(setup: Setup, store: &mut dyn Store) -> Result<Session, SessionError> {
-        Session::reopen(setup, Vec::new(), Progress::default(), store).begin(store)
+        Session::reopen(setup, Vec::new(), RunProgress::default(), store).begin(store)
     }
 
     /// A session for a herd's member, which has no herd of its own.
-    pub(super) fn start_in_herd(setup: Setup, store: &mut dyn Store) -> Result<Session, SessionError> {
-        Session::set_up(setup, Vec::new(), Progress::default(), store, None).begin(store)
+    pub(super) fn start_in_fleet(setup: Setup, store: &mut dyn Store) -> Result<Session, SessionError> {
+        Session::set_up(setup, Vec::new(), RunProgress::default(), store, None).begin(store)
     }
 
     fn begin(mut self, store: &mut dyn Store) -> Result<Session, SessionError> {
-        self.seat.epoch = store.take_over().map_err(SessionError::Store)?;
-        self.seat.agent = Some(Agent::start(self.config.clone(), self.now_ms));
-        self.seat.stage = Stage::Fresh;
+        self.driver_state.epoch = store.take_over().map_err(SessionError::Store)?;
+        self.driver_state.agent = Some(Agent::start(self.config.clone(), self.now_ms));
+        self.driver_state.stage = DriverStage::Fresh;
         Ok(self)
     }
 
@@ -141,7 +141,7 @@ impl Session {
         let epoch = store.take_over().map_err(SessionError::Store)?;
         let writer = Writer { epoch, fenced: setup.mechanisms.has(Mechanism::SingleWriter) };
         store.save(writer, &origin).map_err(SessionError::Store)?;
-        let mut session = Session::reopen_from(setup, state, Vec::new(), Progress::default(), store);
+        let mut session = Session::reopen_from(setup, state, Vec::new(), RunProgress::default(), store);
         session.resume(store)?;
         Ok(session)
     }
@@ -151,7 +151,7 @@ impl Session {
         setup: Setup,
         state: &AgentState,
         rows: Vec<Arc<super::ledger::Row>>,
-        progress: Progress,
+        progress: RunProgress,
         store: &dyn Store,
     ) -> Session {
         let run_id = setup.run_id_from(state);
@@ -161,17 +161,17 @@ impl Session {
     }
 
     /// A session on a run that is in storage. There is no agent in it: `resume` makes one.
-    pub fn reopen(setup: Setup, rows: Vec<Arc<super::ledger::Row>>, progress: Progress, store: &dyn Store) -> Session {
-        let herd = Herd::of(&setup).map(Arc::new);
-        Session::set_up(setup, rows, progress, store, herd)
+    pub fn reopen(setup: Setup, rows: Vec<Arc<super::ledger::Row>>, progress: RunProgress, store: &dyn Store) -> Session {
+        let fleet = Fleet::of(&setup).map(Arc::new);
+        Session::set_up(setup, rows, progress, store, fleet)
     }
 
     fn set_up(
         setup: Setup,
         rows: Vec<Arc<super::ledger::Row>>,
-        progress: Progress,
+        progress: RunProgress,
         store: &dyn Store,
-        herd: Option<Arc<Herd>>,
+        fleet: Option<Arc<Fleet>>,
     ) -> Session {
         let Setup { scenario, mechanisms, seed, interactive, branch: _ } = &setup;
         let log = store.read().records;
@@ -180,16 +180,16 @@ impl Session {
         let config = Arc::new(scenario.config(*mechanisms, *seed, run_id));
         let newest = rows.iter().map(|row| row.at_ms).chain(log.iter().map(|record| record.ts_ms)).max();
         let recognises_keys = mechanisms.has(Mechanism::Idempotency);
-        let world = World::with_rows(scenario.clone(), recognises_keys, rows).beside(herd);
+        let world = World::with_rows(scenario.clone(), recognises_keys, rows).beside(fleet);
         // Not the log: the world says whether anybody has been told. A run that only lacked storage may go on.
-        let stage = world.closed_as().filter(|_| world.is_settled()).map_or(Stage::Dead, Stage::Stopped);
+        let stage = world.closed_as().filter(|_| world.is_settled()).map_or(DriverStage::Dead, DriverStage::Stopped);
         let mut session = Session {
             mechanisms: *mechanisms,
             config,
             interactive: *interactive,
-            seat: Seat { agent: None, epoch: store.epoch(), stage, cause: None },
-            rival: None,
-            is_rivals_turn: false,
+            driver_state: DriverState { agent: None, epoch: store.epoch(), stage, cause: None },
+            second_writer: None,
+            is_second_writers_turn: false,
             world,
             log: Arc::new(log),
             now_ms: newest.unwrap_or(scenario.start_ms),
@@ -210,46 +210,46 @@ impl Session {
 
     /// Goes half an effect further. A rival that lives goes half an effect further too.
     pub fn tick(&mut self, store: &mut dyn Store) -> Tick {
-        let met_before = self.progress.rival_spot_met(&self.scenario);
+        let met_before = self.progress.second_writer_point_met(&self.scenario);
         let tick = self.tick_agent(store);
         let tick = self.second_tab_opens(met_before, store).unwrap_or(tick);
-        self.rival_goes_on(store);
+        self.step_second_writer(store);
         self.judge();
         tick
     }
 
     fn tick_agent(&mut self, store: &mut dyn Store) -> Tick {
-        match std::mem::replace(&mut self.seat.stage, Stage::Dead) {
-            Stage::Dead => Tick::Crashed { armed: false },
-            Stage::Stopped(status) => {
-                self.seat.stage = Stage::Stopped(status);
+        match std::mem::replace(&mut self.driver_state.stage, DriverStage::Dead) {
+            DriverStage::Dead => Tick::Crashed { armed: false },
+            DriverStage::Stopped(status) => {
+                self.driver_state.stage = DriverStage::Stopped(status);
                 Tick::Stopped { status }
             }
-            Stage::Fenced => {
-                self.seat.stage = Stage::Fenced;
+            DriverStage::Fenced => {
+                self.driver_state.stage = DriverStage::Fenced;
                 Tick::Fenced
             }
-            Stage::Fresh => self.ask_agent(store),
-            Stage::Issued(effect) => self.happen(effect, store),
-            Stage::Asked(effect) => self.look_into_inbox(effect),
-            Stage::Happened { effect, reply, due_ms } => self.deliver(&effect, reply, due_ms, store),
+            DriverStage::Fresh => self.ask_agent(store),
+            DriverStage::Issued(effect) => self.happen(effect, store),
+            DriverStage::Asked(effect) => self.look_into_inbox(effect),
+            DriverStage::Happened { effect, reply, due_ms } => self.deliver(&effect, reply, due_ms, store),
         }
     }
 
     /// Asks the agent for its next effect.
     fn ask_agent(&mut self, store: &mut dyn Store) -> Tick {
-        let Some(agent) = &mut self.seat.agent else {
-            self.seat.stage = Stage::Dead;
+        let Some(agent) = &mut self.driver_state.agent else {
+            self.driver_state.stage = DriverStage::Dead;
             return Tick::Crashed { armed: false };
         };
         match agent.poll() {
             Some(mut effect) => {
                 // Effects are counted for who wants to kill the agent at one; nobody kills the rival.
-                self.progress.effects += u64::from(!self.is_rivals_turn);
+                self.progress.effects += u64::from(!self.is_second_writers_turn);
                 if let Some(tamper) = self.tamper {
                     tamper(&mut effect.kind);
                 }
-                self.seat.stage = Stage::Issued(effect.clone());
+                self.driver_state.stage = DriverStage::Issued(effect.clone());
                 if self.dies_here(&effect, When::Before) {
                     self.crash(store);
                     return Tick::Crashed { armed: true };
@@ -257,13 +257,13 @@ impl Session {
                 Tick::Answered
             }
             None if agent.is_fenced() => {
-                self.seat.stage = Stage::Fenced;
+                self.driver_state.stage = DriverStage::Fenced;
                 Tick::Fenced
             }
             // `stop` is the last effect, and after it the stage is `Stopped`; an agent without one is over by a driver's mistake.
             None => {
                 let status = agent.run().state.status;
-                self.seat.stage = Stage::Stopped(status);
+                self.driver_state.stage = DriverStage::Stopped(status);
                 Tick::Stopped { status }
             }
         }
@@ -271,7 +271,7 @@ impl Session {
 
     /// Lets an effect happen outside the agent.
     fn happen(&mut self, effect: Effect, store: &mut dyn Store) -> Tick {
-        let (now_ms, cause) = (self.now_ms, self.seat.cause);
+        let (now_ms, cause) = (self.now_ms, self.driver_state.cause);
         let reply = match &effect.kind {
             EffectKind::Append(record) => Reply::at_once(self.append(record, store)),
             EffectKind::SaveCheckpoint { state } => Reply::at_once(match store.save(self.writer(), state) {
@@ -289,7 +289,7 @@ impl Session {
             }
             EffectKind::AskApproval { tool, args, approval_key } => {
                 self.world.ask(approval_key, tool, args, now_ms, cause);
-                self.seat.stage = Stage::Asked(effect.clone());
+                self.driver_state.stage = DriverStage::Asked(effect.clone());
                 if self.dies_here(&effect, When::After) {
                     self.crash(store);
                     return Tick::Crashed { armed: true };
@@ -299,12 +299,12 @@ impl Session {
             EffectKind::Wait { until_ms } => Reply { answer: Answer::TimeHasCome, takes_ms: until_ms.saturating_sub(now_ms) },
             EffectKind::Stop { status, final_text } => {
                 self.world.run_ended(*status, final_text.as_ref(), now_ms, cause);
-                self.seat.stage = Stage::Stopped(*status);
+                self.driver_state.stage = DriverStage::Stopped(*status);
                 return Tick::Stopped { status: *status };
             }
         };
         let takes_ms = reply.takes_ms;
-        self.seat.stage = Stage::Happened { effect: effect.clone(), due_ms: now_ms + takes_ms, reply };
+        self.driver_state.stage = DriverStage::Happened { effect: effect.clone(), due_ms: now_ms + takes_ms, reply };
         if self.dies_here(&effect, When::After) {
             self.crash(store);
             return Tick::Crashed { armed: true };
@@ -314,14 +314,14 @@ impl Session {
 
     /// The fault that was put in from outside, for the session's own agent.
     fn injected_fault(&mut self) -> Option<FaultKind> {
-        if self.is_rivals_turn { None } else { self.injected.take() }
+        if self.is_second_writers_turn { None } else { self.injected.take() }
     }
 
     fn append(&mut self, record: &Arc<Record>, store: &mut dyn Store) -> Answer {
         match store.append(self.writer(), record) {
             Ok(()) => {
                 Arc::make_mut(&mut self.log).push(record.clone());
-                self.seat.cause = Some(self.log.len() as u64 - 1);
+                self.driver_state.cause = Some(self.log.len() as u64 - 1);
                 Answer::Durable
             }
             Err(error) => store_answer(error),
@@ -329,7 +329,7 @@ impl Session {
     }
 
     fn writer(&self) -> Writer {
-        Writer { epoch: self.seat.epoch, fenced: self.mechanisms.has(Mechanism::SingleWriter) }
+        Writer { epoch: self.driver_state.epoch, fenced: self.mechanisms.has(Mechanism::SingleWriter) }
     }
 
     /// Is the question decided? In a session that is not interactive the scenario's person decides.
@@ -343,12 +343,13 @@ impl Session {
         match self.world.decision(approval_key) {
             Some((answer, decided_ms)) => {
                 let takes_ms = decided_ms.saturating_sub(self.now_ms);
-                self.seat.stage = Stage::Happened { effect, due_ms: self.now_ms + takes_ms, reply: Reply { answer, takes_ms } };
+                self.driver_state.stage =
+                    DriverStage::Happened { effect, due_ms: self.now_ms + takes_ms, reply: Reply { answer, takes_ms } };
                 Tick::Happened { takes_ms }
             }
             None => {
                 let approval_key = approval_key.clone();
-                self.seat.stage = Stage::Asked(effect);
+                self.driver_state.stage = DriverStage::Asked(effect);
                 Tick::WaitingForPerson { approval_key }
             }
         }
@@ -358,7 +359,7 @@ impl Session {
     fn deliver(&mut self, effect: &Effect, reply: Reply, due_ms: u64, store: &mut dyn Store) -> Tick {
         // The rival may have been at work meanwhile.
         self.now_ms = self.now_ms.max(due_ms);
-        if let Some(agent) = &mut self.seat.agent {
+        if let Some(agent) = &mut self.driver_state.agent {
             let event = Event { effect: effect.id, at_ms: self.now_ms, answer: reply.answer };
             let taken = agent.handle(event);
             debug_assert!(taken.is_ok(), "{taken:?}");
@@ -367,30 +368,30 @@ impl Session {
     }
 
     fn dies_here(&mut self, effect: &Effect, when: When) -> bool {
-        if self.is_rivals_turn {
+        if self.is_second_writers_turn {
             return false;
         }
         if self.armed == Some((self.progress.effects - 1, when)) {
             self.armed = None;
             return true;
         }
-        self.progress.meets_spot(&self.scenario, &effect.kind, when)
+        self.progress.meets_point(&self.scenario, &effect.kind, when)
     }
 
     /// Kills the agent at once. Storage and world stay.
     pub fn crash(&mut self, store: &mut dyn Store) {
-        if self.seat.agent.is_none() || matches!(self.seat.stage, Stage::Stopped(_)) {
+        if self.driver_state.agent.is_none() || matches!(self.driver_state.stage, DriverStage::Stopped(_)) {
             return;
         }
         let at: Arc<str> = self.place().into();
-        let step = self.seat.agent.as_ref().map_or(0, |agent| agent.run().state.step);
-        self.seat.agent = None;
-        self.seat.stage = Stage::Dead;
+        let step = self.driver_state.agent.as_ref().map_or(0, |agent| agent.run().state.step);
+        self.driver_state.agent = None;
+        self.driver_state.stage = DriverStage::Dead;
         self.progress.crashes += 1;
         let record =
             Arc::new(Record { ts_ms: self.now_ms, run_id: self.config.run_id.clone(), step, body: RecordBody::Crash { at } });
         // The mark is the lab's, for the reader; where it cannot be written, nothing depends on it.
-        if store.append(Writer { epoch: self.seat.epoch, fenced: true }, &record).is_ok() {
+        if store.append(Writer { epoch: self.driver_state.epoch, fenced: true }, &record).is_ok() {
             Arc::make_mut(&mut self.log).push(record);
         }
         let inbox_is_durable = self.mechanisms.has(Mechanism::DurableApprovals);
@@ -399,12 +400,12 @@ impl Session {
     }
 
     /// The agent is gone with its page: nothing is written, and time is what storage and the world's books say.
-    pub fn vanish(&mut self) {
-        if self.seat.agent.take().is_none() || matches!(self.seat.stage, Stage::Stopped(_)) {
+    pub fn kill_unrecorded(&mut self) {
+        if self.driver_state.agent.take().is_none() || matches!(self.driver_state.stage, DriverStage::Stopped(_)) {
             return;
         }
-        self.seat.stage = Stage::Dead;
-        self.rival = None;
+        self.driver_state.stage = DriverStage::Dead;
+        self.second_writer = None;
         self.armed = None;
         let known = self.world.rows().iter().map(|row| row.at_ms).chain(self.log.iter().map(|record| record.ts_ms));
         self.now_ms = known.max().unwrap_or(self.scenario.start_ms);
@@ -412,17 +413,19 @@ impl Session {
 
     /// Where the agent stands, for a crash's record.
     fn place(&self) -> String {
-        match &self.seat.stage {
-            Stage::Issued(effect) => gap_label(&effect.kind, When::Before),
-            Stage::Happened { effect, .. } | Stage::Asked(effect) => gap_label(&effect.kind, When::After),
-            Stage::Dead | Stage::Fresh | Stage::Stopped(_) | Stage::Fenced => "between two effects".to_string(),
+        match &self.driver_state.stage {
+            DriverStage::Issued(effect) => gap_label(&effect.kind, When::Before),
+            DriverStage::Happened { effect, .. } | DriverStage::Asked(effect) => gap_label(&effect.kind, When::After),
+            DriverStage::Dead | DriverStage::Fresh | DriverStage::Stopped(_) | DriverStage::Fenced => {
+                "between two effects".to_string()
+            }
         }
     }
 
     /// A new agent takes the run over, from what is in storage.
     pub fn resume(&mut self, store: &mut dyn Store) -> Result<(), SessionError> {
         // Storage may have room again; every other status is final.
-        if matches!(self.seat.stage, Stage::Stopped(status) if status != Status::StorageFailed) {
+        if matches!(self.driver_state.stage, DriverStage::Stopped(status) if status != Status::StorageFailed) {
             return Ok(());
         }
         self.take_over(store, self.now_ms + self.scenario.downtime_ms)
@@ -437,14 +440,14 @@ impl Session {
         // A run that cannot be recovered is taken from nobody.
         recovered(&store.read())?;
         // First the storage is taken over, then it is read: what the old agent writes until then counts, and nothing after.
-        self.seat.epoch = store.take_over().map_err(SessionError::Store)?;
+        self.driver_state.epoch = store.take_over().map_err(SessionError::Store)?;
         let durable = store.read();
         let agent = recovered(&durable)?;
         self.log = Arc::new(durable.records);
-        self.seat.cause = self.log.len().checked_sub(1).map(|place| place as u64);
+        self.driver_state.cause = self.log.len().checked_sub(1).map(|place| place as u64);
         self.now_ms = now_ms;
-        self.seat.agent = Some(agent);
-        self.seat.stage = Stage::Fresh;
+        self.driver_state.agent = Some(agent);
+        self.driver_state.stage = DriverStage::Fresh;
         self.progress.resumes += 1;
         self.judge();
         Ok(())
@@ -455,7 +458,7 @@ impl Session {
     /// A living agent waits while they look at it, as long as the scenario says. While none lives, no time passes, and what is
     /// decided is decided: the answer waits for the next agent, not the other way round.
     pub fn decide(&mut self, key: &str, decision: Decision) -> Result<(), SessionError> {
-        let looks_until_ms = self.seat.agent.is_some().then(|| self.world.answer_due_ms(key)).flatten();
+        let looks_until_ms = self.driver_state.agent.is_some().then(|| self.world.answer_due_ms(key)).flatten();
         let at_ms = looks_until_ms.unwrap_or(self.now_ms);
         self.world.decide(key, decision, at_ms).map_err(SessionError::Decision)?;
         self.judge();

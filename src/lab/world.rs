@@ -12,7 +12,7 @@ use crate::agent::protocol::{Answer, ModelRequest};
 use crate::base::canonical::canonical;
 use crate::base::json::{Fields, ReadError, count, decimal, parse};
 use crate::base::money::PicoUsd;
-use crate::lab::fleet::Herd;
+use crate::lab::fleet::Fleet;
 use crate::record::{Failure, FailureCode, Status, ToolCall};
 
 /// What the world holds when the run starts.
@@ -35,7 +35,7 @@ impl WorldData {
             for entry in from.optional_objects(key) {
                 ids.add(&entry, texts[0]);
                 for text in texts {
-                    entry.text(text);
+                    entry.str(text);
                 }
             }
             from.optional(key, Fields::array).unwrap_or_default().to_vec()
@@ -49,7 +49,7 @@ impl WorldData {
         for invoice in from.optional_objects("invoices") {
             for charge in invoice.objects("charges") {
                 charges.add(&charge, "charge_id");
-                charge.text("currency");
+                charge.str("currency");
                 let amount = charge.maybe("amount").and_then(decimal).filter(|amount| amount.has_at_most_places(2));
                 if amount.and_then(|amount| amount.scaled(2)).is_none() {
                     charge.note_wrong("amount", "an amount with at most 2 decimals");
@@ -72,7 +72,7 @@ struct Ids<'a>(Vec<(&'a str, String)>);
 
 impl<'a> Ids<'a> {
     fn add(&mut self, from: &Fields<'a>, key: &str) {
-        let (id, path) = (from.filled(key), from.path(key));
+        let (id, path) = (from.non_empty_str(key), from.path(key));
         match self.0.iter().find(|(known, _)| *known == id) {
             Some((_, first)) => from.note(ReadError::new(&path, format!("expected another id than `{id}`, which {first} has"))),
             None => self.0.push((id, path)),
@@ -89,7 +89,7 @@ pub struct World {
     /// Shared with the world's copies until something happens in one of them.
     rows: Arc<Vec<Arc<Row>>>,
     /// The agents that work at the same time.
-    herd: Option<Arc<Herd>>,
+    fleet: Option<Arc<Fleet>>,
 }
 
 /// An answer on its way to the agent.
@@ -116,18 +116,18 @@ impl World {
 
     /// A world with books.
     pub fn with_rows(scenario: Arc<Scenario>, recognises_keys: bool, rows: Vec<Arc<Row>>) -> World {
-        World { scenario, recognises_keys, rows: Arc::new(rows), herd: None }
+        World { scenario, recognises_keys, rows: Arc::new(rows), fleet: None }
     }
 
     /// The same world, in which a herd of other agents needs the services too.
     #[must_use]
-    pub fn beside(self, herd: Option<Arc<Herd>>) -> World {
-        World { herd, ..self }
+    pub fn beside(self, fleet: Option<Arc<Fleet>>) -> World {
+        World { fleet, ..self }
     }
 
     /// The agents that work at the same time.
-    pub fn herd(&self) -> Option<&Herd> {
-        self.herd.as_deref()
+    pub fn fleet(&self) -> Option<&Fleet> {
+        self.fleet.as_deref()
     }
 
     /// The same world with other books.
@@ -192,7 +192,7 @@ impl World {
     pub fn call_tool(&mut self, request: &ToolRequest, at_ms: u64, record: Option<u64>, injected: Option<&FaultKind>) -> Reply {
         let ToolRequest { call, key, expected_version } = request;
         let planned = self.fault_for(call);
-        let is_busy = self.herd.as_ref().is_some_and(|herd| herd.is_busy(&call.name, at_ms));
+        let is_busy = self.fleet.as_ref().is_some_and(|fleet| fleet.is_busy(&call.name, at_ms));
         let fault = injected.cloned().or(planned).or(is_busy.then_some(FaultKind::Unavailable));
         if let Some(FaultKind::SomebodyRefunds { charge_id, by }) = &fault {
             self.somebody_refunds(charge_id, by, at_ms);
@@ -275,7 +275,7 @@ impl World {
         }
         let entry = match final_text {
             Some(text) => Entry::Mail { to: self.scenario.customer.clone(), text: text.clone() },
-            None => Entry::HandOver { status: status.word().into() },
+            None => Entry::HandOver { status: status.as_str().into() },
         };
         self.enter(at_ms, record, entry);
     }
@@ -289,7 +289,7 @@ impl World {
     pub fn closed_as(&self) -> Option<Status> {
         self.rows.iter().rev().find_map(|row| match &row.entry {
             Entry::Mail { .. } => Some(Status::Done),
-            Entry::HandOver { status } => Status::of_word(status),
+            Entry::HandOver { status } => Status::from_name(status),
             _ => None,
         })
     }
@@ -410,7 +410,7 @@ fn unexecuted() -> Failure {
 
 fn outcome_word(answer: &Answer) -> Arc<str> {
     match answer {
-        Answer::Failed(failure) => failure.code.word().into(),
+        Answer::Failed(failure) => failure.code.as_str().into(),
         _ => "ok".into(),
     }
 }

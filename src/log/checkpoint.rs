@@ -54,7 +54,7 @@ pub fn to_json(state: &AgentState) -> Value {
         ("seen_calls", state.seen_calls.iter().map(text).collect()),
         ("fingerprints", fingerprints),
         ("stale_steps", state.stale_steps.into()),
-        ("status", state.status.word().into()),
+        ("status", state.status.as_str().into()),
         ("final", state.final_text.as_ref().map_or(Value::Null, text)),
         ("version", VERSION.into()),
         ("log_position", state.log_position.into()),
@@ -79,7 +79,7 @@ pub fn decode(text: &str) -> Result<AgentState, ReadError> {
 /// Reads a checkpoint that has been parsed.
 pub fn decode_json(value: &Value) -> Result<AgentState, ReadError> {
     read(value, "$", |from| {
-        let version = from.optional("version", Fields::count).unwrap_or(VERSION);
+        let version = from.optional("version", Fields::u64).unwrap_or(VERSION);
         if version != VERSION {
             from.note(ReadError::new("$.version", format!("this is version {version}; this program reads version {VERSION}")));
         }
@@ -88,30 +88,30 @@ pub fn decode_json(value: &Value) -> Result<AgentState, ReadError> {
 }
 
 fn read_state(from: &Fields) -> AgentState {
-    let mut state = AgentState::new(from.shared("task_id"), "".into(), "".into());
+    let mut state = AgentState::new(from.arc_str("task_id"), "".into(), "".into());
     state.messages = Arc::default();
     state.context_tokens = 0;
     for message in from.objects("messages") {
         state.push_message(read_message(&message));
     }
-    state.step = from.small_count("step");
-    state.input_tokens = from.count("input_tokens");
-    state.output_tokens = from.count("output_tokens");
+    state.step = from.u32("step");
+    state.input_tokens = from.u64("input_tokens");
+    state.output_tokens = from.u64("output_tokens");
     let cost = from.scaled("cost_usd", 12);
-    state.cost = PicoUsd(from.optional("cost_pico_usd", Fields::count).unwrap_or(cost));
-    state.llm_calls = from.small_count("llm_calls");
+    state.cost = PicoUsd(from.optional("cost_pico_usd", Fields::u64).unwrap_or(cost));
+    state.llm_calls = from.u32("llm_calls");
     state.plan = read_plan(&from.object("plan"));
-    for identity in from.texts("seen_calls") {
+    for identity in from.strs("seen_calls") {
         state.push_seen_call(identity.into());
     }
-    for fingerprint in from.texts("fingerprints") {
+    for fingerprint in from.strs("fingerprints") {
         state.add_fingerprint(read_fingerprint(fingerprint));
     }
-    state.stale_steps = from.small_count("stale_steps");
+    state.stale_steps = from.u32("stale_steps");
     state.status = Status::read(from, "status");
-    state.final_text = from.optional("final", Fields::shared);
-    state.log_position = from.optional("log_position", Fields::count).unwrap_or(0);
-    state.replans = from.optional("replans", Fields::small_count).unwrap_or(0);
+    state.final_text = from.optional("final", Fields::arc_str);
+    state.log_position = from.optional("log_position", Fields::u64).unwrap_or(0);
+    state.replans = from.optional("replans", Fields::u32).unwrap_or(0);
     state.approvals = from.optional_objects("approvals").iter().map(|approval| Arc::new(read_approval(approval))).collect();
     state
 }
@@ -124,9 +124,9 @@ fn read_fingerprint(text: &str) -> u64 {
 
 fn read_plan(from: &Fields) -> Plan {
     Plan {
-        steps: from.texts("steps").into_iter().map(Arc::from).collect(),
-        version: from.small_count("version"),
-        needs_replan: from.boolean("needs_replan"),
+        steps: from.strs("steps").into_iter().map(Arc::from).collect(),
+        version: from.u32("version"),
+        needs_replan: from.bool("needs_replan"),
     }
 }
 
@@ -155,8 +155,8 @@ pub(crate) fn message_json(message: &Message) -> Value {
 }
 
 fn read_message(from: &Fields) -> Message {
-    let content = from.optional("content", Fields::shared).unwrap_or_default();
-    match from.text("role") {
+    let content = from.optional("content", Fields::arc_str).unwrap_or_default();
+    match from.str("role") {
         "system" => Message::System { content },
         "user" => Message::User { content },
         "assistant" => {
@@ -164,8 +164,8 @@ fn read_message(from: &Fields) -> Message {
             Message::Assistant { content, tool_calls }
         }
         "tool" => Message::Tool {
-            call_id: from.shared("tool_call_id"),
-            name: from.optional("name", Fields::shared).unwrap_or_default(),
+            call_id: from.arc_str("tool_call_id"),
+            name: from.optional("name", Fields::arc_str).unwrap_or_default(),
             content,
         },
         _ => {
@@ -181,19 +181,19 @@ fn approval_json(approval: &Approval) -> Value {
         ("identity", Value::from(&*approval.identity)),
         ("action", Value::from(&*approval.action)),
         ("approval_key", Value::from(&*approval.approval_key)),
-        ("decision", approval.status.word().into()),
+        ("decision", approval.status.as_str().into()),
         ("approver", Value::from(&*approval.approver)),
     ])
 }
 
 fn read_approval(from: &Fields) -> Approval {
     Approval {
-        tool: from.shared("tool"),
-        identity: from.shared("identity"),
-        action: from.shared("action"),
-        approval_key: from.shared("approval_key"),
+        tool: from.arc_str("tool"),
+        identity: from.arc_str("identity"),
+        action: from.arc_str("action"),
+        approval_key: from.arc_str("approval_key"),
         status: ApprovalStatus::read(from, "decision"),
-        approver: from.shared("approver"),
+        approver: from.arc_str("approver"),
     }
 }
 

@@ -38,7 +38,7 @@ impl ToolCall {
 
     /// Reads `{id, name, args}`.
     pub fn from_json(from: &Fields) -> ToolCall {
-        ToolCall::new(from.text("id"), from.text("name"), from.value("args").clone())
+        ToolCall::new(from.str("id"), from.str("name"), from.value("args").clone())
     }
 }
 

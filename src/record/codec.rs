@@ -54,9 +54,9 @@ impl Record {
     pub fn from_json(value: &Value) -> Result<Record, ReadError> {
         read(value, "$", |from| Record {
             ts_ms: from.scaled("ts", 3),
-            run_id: from.shared("run_id"),
-            step: from.small_count("step"),
-            body: RecordBody::read(from.text("type"), from),
+            run_id: from.arc_str("run_id"),
+            step: from.u32("step"),
+            body: RecordBody::read(from.str("type"), from),
         })
     }
 }
@@ -110,7 +110,7 @@ impl RecordBody {
                 put("tool", text(tool));
                 put("args", (**args).clone());
                 put("approval_key", text(approval_key));
-                put("decision", decision.word().into());
+                put("decision", decision.as_str().into());
                 put("approver", text(approver));
                 put("note", note.as_ref().map_or(Value::Null, text));
                 put("reused", (*reused).into());
@@ -132,7 +132,7 @@ impl RecordBody {
             }
             RecordBody::Replan { reason } => put("reason", text(reason)),
             RecordBody::Guard { guard, observed, limit } => {
-                put("guard", guard.word().into());
+                put("guard", guard.as_str().into());
                 put("observed", (**observed).clone());
                 put("limit", (**limit).clone());
             }
@@ -147,7 +147,7 @@ impl RecordBody {
                 put("in_doubt", in_doubt.as_ref().map_or(Value::Null, InDoubt::to_json));
             }
             RecordBody::Stop { status, used, explanation } => {
-                put("status", status.word().into());
+                put("status", status.as_str().into());
                 put("used", (**used).clone());
                 for (key, value) in explanation {
                     put(key, value.clone());
@@ -163,71 +163,70 @@ impl RecordBody {
     }
 
     fn read(kind: &str, from: &Fields) -> RecordBody {
-        let maybe_shared = |key: &str| from.optional(key, Fields::shared);
+        let maybe_shared = |key: &str| from.optional(key, Fields::arc_str);
         let value = |key: &str| Arc::new(from.value(key).clone());
         match kind {
             "run_start" => RecordBody::RunStart {
-                scenario: from.shared("scenario"),
-                seed: from.count("seed"),
+                scenario: from.arc_str("scenario"),
+                seed: from.u64("seed"),
                 mechanisms: value("mechanisms"),
                 limits: value("limits"),
                 traceparent: maybe_shared("traceparent"),
                 tracestate: maybe_shared("tracestate"),
             },
-            "llm_request" => RecordBody::LlmRequest {
-                attempt: from.small_count("attempt"),
-                projected: PicoUsd(from.scaled("projected_usd", 12)),
-            },
+            "llm_request" => {
+                RecordBody::LlmRequest { attempt: from.u32("attempt"), projected: PicoUsd(from.scaled("projected_usd", 12)) }
+            }
             "llm_call" => RecordBody::LlmCall(LlmCall {
-                thought: from.shared("thought"),
-                plan: from.optional("plan", |from, key| from.texts(key).into_iter().map(Arc::from).collect()),
-                plan_version: from.small_count("plan_version"),
+                thought: from.arc_str("thought"),
+                plan: from.optional("plan", |from, key| from.strs(key).into_iter().map(Arc::from).collect()),
+                plan_version: from.u32("plan_version"),
                 tool_calls: from.objects("tool_calls").iter().map(ToolCall::from_json).collect(),
-                input_tokens: from.count("input_tokens"),
-                output_tokens: from.count("output_tokens"),
+                input_tokens: from.u64("input_tokens"),
+                output_tokens: from.u64("output_tokens"),
                 cost: PicoUsd(from.scaled("cost_usd", 12)),
                 latency_ms: from.scaled("latency_ms", 0),
-                usage_partial: from.optional("usage_partial", Fields::boolean).unwrap_or(false),
+                usage_partial: from.optional("usage_partial", Fields::bool).unwrap_or(false),
             }),
             "llm_retry" => RecordBody::LlmRetry(Retry::read(from)),
-            "tool_retry" => RecordBody::ToolRetry { tool: from.shared("tool"), retry: Retry::read(from) },
+            "tool_retry" => RecordBody::ToolRetry { tool: from.arc_str("tool"), retry: Retry::read(from) },
             "approval_request" => RecordBody::ApprovalRequest {
-                tool: from.shared("tool"),
+                tool: from.arc_str("tool"),
                 args: value("args"),
-                approval_key: from.shared("approval_key"),
+                approval_key: from.arc_str("approval_key"),
             },
             "approval" => RecordBody::Approval {
-                tool: from.shared("tool"),
+                tool: from.arc_str("tool"),
                 args: value("args"),
-                approval_key: from.shared("approval_key"),
+                approval_key: from.arc_str("approval_key"),
                 decision: ApprovalStatus::read(from, "decision"),
-                approver: from.shared("approver"),
+                approver: from.arc_str("approver"),
                 note: maybe_shared("note"),
-                reused: from.boolean("reused"),
+                reused: from.bool("reused"),
             },
             "tool_call" => RecordBody::ToolCall {
-                tool: from.shared("tool"),
+                tool: from.arc_str("tool"),
                 args: value("args"),
-                call_id: from.shared("call_id"),
-                attempt: from.small_count("attempt"),
-                idempotency_key: from.shared("idempotency_key"),
-                traceparent: from.shared("traceparent"),
+                call_id: from.arc_str("call_id"),
+                attempt: from.u32("attempt"),
+                idempotency_key: from.arc_str("idempotency_key"),
+                traceparent: from.arc_str("traceparent"),
             },
             "tool_result" => RecordBody::ToolResult {
-                tool: from.shared("tool"),
-                call_id: from.shared("call_id"),
-                ok: from.boolean("ok"),
+                tool: from.arc_str("tool"),
+                call_id: from.arc_str("call_id"),
+                ok: from.bool("ok"),
                 result: value("result"),
             },
-            "replan" => RecordBody::Replan { reason: from.shared("reason") },
+            "replan" => RecordBody::Replan { reason: from.arc_str("reason") },
             "guard" => {
                 RecordBody::Guard { guard: Status::read(from, "guard"), observed: value("observed"), limit: value("limit") }
             }
-            "checkpoint" => RecordBody::Checkpoint { bytes: from.count("bytes"), generation: from.count("generation") },
+            "checkpoint" => RecordBody::Checkpoint { bytes: from.u64("bytes"), generation: from.u64("generation") },
             "resume" => RecordBody::Resume {
-                from_step: from.small_count("from_step"),
-                checkpoint_generation: from.optional("checkpoint_generation", Fields::count),
-                records_replayed: from.count("records_replayed"),
+                from_step: from.u32("from_step"),
+                checkpoint_generation: from.optional("checkpoint_generation", Fields::u64),
+                records_replayed: from.u64("records_replayed"),
                 in_doubt: from.optional("in_doubt", |from, key| InDoubt::from_json(&from.object(key))),
             },
             "stop" => RecordBody::Stop {
@@ -235,7 +234,7 @@ impl RecordBody {
                 used: value("used"),
                 explanation: own_fields(from, &["status", "used"]),
             },
-            "crash" => RecordBody::Crash { at: from.shared("at") },
+            "crash" => RecordBody::Crash { at: from.arc_str("at") },
             unknown => RecordBody::Unknown { kind: unknown.into(), fields: own_fields(from, &[]) },
         }
     }
@@ -258,8 +257,8 @@ impl Retry {
 
     fn read(from: &Fields) -> Retry {
         Retry {
-            attempt: from.small_count("attempt"),
-            error: from.shared("error"),
+            attempt: from.u32("attempt"),
+            error: from.arc_str("error"),
             backoff_ms: from.scaled("backoff_s", 3),
             until_ms: from.scaled("until", 3),
         }
@@ -285,15 +284,15 @@ impl InDoubt {
     }
 
     fn from_json(from: &Fields) -> InDoubt {
-        match from.text("type") {
+        match from.str("type") {
             "llm_request" => {
-                InDoubt::Model { attempt: from.small_count("attempt"), projected: PicoUsd(from.scaled("projected_usd", 12)) }
+                InDoubt::Model { attempt: from.u32("attempt"), projected: PicoUsd(from.scaled("projected_usd", 12)) }
             }
             "tool_call" => InDoubt::Tool {
-                tool: from.shared("tool"),
-                call_id: from.shared("call_id"),
-                attempt: from.small_count("attempt"),
-                idempotency_key: from.shared("idempotency_key"),
+                tool: from.arc_str("tool"),
+                call_id: from.arc_str("call_id"),
+                attempt: from.u32("attempt"),
+                idempotency_key: from.arc_str("idempotency_key"),
             },
             _ => {
                 from.note_wrong("type", "`llm_request` or `tool_call`");

@@ -23,7 +23,7 @@ impl Failure {
 impl fmt::Display for Failure {
     /// The form of the records' `error` field: the code's word, a colon, the message.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code.word(), self.message)
+        write!(f, "{}: {}", self.code.as_str(), self.message)
     }
 }
 
@@ -48,7 +48,7 @@ pub enum FailureCode {
 
 /// What a failure says about the effect: the one question that decides about a retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Outcome {
+pub enum FailureKind {
     /// Certainly not done: may be sent again.
     NotExecuted,
     /// Perhaps done: only an idempotent call may be sent again.
@@ -70,7 +70,7 @@ impl FailureCode {
     ];
 
     /// The word in records and scenarios.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             FailureCode::Unavailable => "unavailable",
             FailureCode::RateLimited => "rate_limited",
@@ -83,17 +83,17 @@ impl FailureCode {
     }
 
     /// What it says about the effect.
-    pub fn outcome(self) -> Outcome {
+    pub fn outcome(self) -> FailureKind {
         match self {
-            FailureCode::Unavailable | FailureCode::RateLimited | FailureCode::Refused => Outcome::NotExecuted,
-            FailureCode::Timeout | FailureCode::ReplyLost | FailureCode::Malformed => Outcome::Unknown,
-            FailureCode::Rejected => Outcome::Rejected,
+            FailureCode::Unavailable | FailureCode::RateLimited | FailureCode::Refused => FailureKind::NotExecuted,
+            FailureCode::Timeout | FailureCode::ReplyLost | FailureCode::Malformed => FailureKind::Unknown,
+            FailureCode::Rejected => FailureKind::Rejected,
         }
     }
 
     /// The code at the front of a record's `error` field.
     pub fn of_error(error: &str) -> Option<FailureCode> {
         let word = error.split(':').next()?;
-        FailureCode::ALL.into_iter().find(|code| code.word() == word)
+        FailureCode::ALL.into_iter().find(|code| code.as_str() == word)
     }
 }

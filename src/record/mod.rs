@@ -13,7 +13,7 @@ use crate::base::money::PicoUsd;
 
 pub use call::{ToolCall, call_identity};
 pub use codec::{object, read_log, seconds};
-pub use failure::{Failure, FailureCode, Outcome};
+pub use failure::{Failure, FailureCode, FailureKind};
 pub use status::{ApprovalStatus, Status};
 
 /// One line of the log.

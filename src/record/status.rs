@@ -15,7 +15,7 @@ pub enum ApprovalStatus {
 
 impl ApprovalStatus {
     /// The word in records.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             ApprovalStatus::Approved => "approved",
             ApprovalStatus::Denied => "denied",
@@ -26,8 +26,8 @@ impl ApprovalStatus {
     /// Reads a record's field.
     pub fn read(from: &Fields, key: &str) -> ApprovalStatus {
         let all = [ApprovalStatus::Approved, ApprovalStatus::Denied, ApprovalStatus::Expired];
-        let word = from.text(key);
-        all.into_iter().find(|status| status.word() == word).unwrap_or_else(|| {
+        let word = from.str(key);
+        all.into_iter().find(|status| status.as_str() == word).unwrap_or_else(|| {
             from.note_wrong(key, "approved, denied or expired");
             ApprovalStatus::Denied
         })
@@ -80,7 +80,7 @@ impl Status {
     ];
 
     /// The word in records.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Status::Running => "running",
             Status::Done => "done",
@@ -98,13 +98,13 @@ impl Status {
     }
 
     /// The status of a word.
-    pub fn of_word(word: &str) -> Option<Status> {
-        Status::ALL.into_iter().find(|status| status.word() == word)
+    pub fn from_name(word: &str) -> Option<Status> {
+        Status::ALL.into_iter().find(|status| status.as_str() == word)
     }
 
     /// Reads a record's field.
     pub fn read(from: &Fields, key: &str) -> Status {
-        Status::of_word(from.text(key)).unwrap_or_else(|| {
+        Status::from_name(from.str(key)).unwrap_or_else(|| {
             from.note_wrong(key, "a status");
             Status::Running
         })

@@ -21,7 +21,7 @@ pub enum Tone {
 
 impl Tone {
     /// As views name it.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Tone::Plain => "plain",
             Tone::Good => "good",
@@ -59,7 +59,7 @@ pub fn line(record: &Record) -> String {
         RecordBody::Approval { tool, decision, approver, note, reused, .. } => {
             let note = note.as_ref().map_or(String::new(), |note| format!(": “{}”", short(note)));
             let reused = if *reused { ", decided before" } else { "" };
-            format!("{tool} {} by {approver}{reused}{note}", decision.word())
+            format!("{tool} {} by {approver}{reused}{note}", decision.as_str())
         }
         RecordBody::ToolCall { tool, args, attempt: 1, .. } => format!("{tool}: {}", short(&prose(args))),
         RecordBody::ToolCall { tool, attempt, idempotency_key, .. } => {
@@ -72,7 +72,7 @@ pub fn line(record: &Record) -> String {
         }
         RecordBody::Replan { reason } => short(reason),
         RecordBody::Guard { guard, observed, limit } => {
-            format!("{}: {}, allowed {}", guard.word(), compact(observed), compact(limit))
+            format!("{}: {}, allowed {}", guard.as_str(), compact(observed), compact(limit))
         }
         RecordBody::Checkpoint { bytes, generation } => format!("generation {generation}, {} bytes", grouped(*bytes)),
         RecordBody::Resume { from_step, checkpoint_generation, records_replayed, in_doubt } => {
@@ -89,7 +89,7 @@ pub fn line(record: &Record) -> String {
             let explained: String =
                 explanation.iter().map(|(key, value)| format!(", {} {}", key.replace('_', " "), compact(value))).collect();
             let unit = if *status == Status::BudgetTokens { "tokens" } else { "USD" };
-            format!("{}; used {} {unit}{explained}", status.word(), compact(used))
+            format!("{}; used {} {unit}{explained}", status.as_str(), compact(used))
         }
         RecordBody::Crash { at } => format!("the agent dies {at}"),
         RecordBody::Unknown { fields, .. } => short(&compact(&Value::Object(fields.clone()))),

@@ -17,7 +17,7 @@ use super::story::{Call, Did, Story, outcome_of, stories, usd};
 use crate::base::json::{count, decimal};
 use crate::base::money::PicoUsd;
 use crate::base::text::{plural, preview};
-use crate::record::Outcome;
+use crate::record::FailureKind;
 use done::done;
 use troubles::troubles;
 use unfinished::{in_the_past, unfinished};
@@ -266,7 +266,7 @@ fn model_failed(story: &Story, index: usize, stop: &Value) -> Finding {
         format!("The model could not be had: {}; {} before it.", preview(error, 160), plural(retries.len(), "repeated attempt"));
     let change = if error.contains("the script has no turn") {
         "The model is a script here: give the scenario a turn that fits what is said there."
-    } else if outcome_of(error) == Outcome::Rejected {
+    } else if outcome_of(error) == FailureKind::Rejected {
         "The provider refused the request itself, so trying again does not help: mend what the error names."
     } else {
         "Nothing in the prompt changes that: check the provider’s state and your limits there, and allow more or longer waits."

@@ -65,7 +65,7 @@ const CHECKS: [Judge; 8] = [
     ("approved_before", "Was exactly this approved before it happened?", approved_before),
     ("within_budget", "Did it stay within its budget?", within_budget),
     ("no_blind_retry", "Was nothing repeated that may have happened and must not happen twice?", no_blind_retry),
-    ("told_the_truth", "Was the customer told the truth?", told_the_truth),
+    ("told_the_truth", "Was the customer told the truth?", answer_is_true),
     ("complete", "Is every step in the trace?", complete),
 ];
 
@@ -375,7 +375,7 @@ fn no_blind_retry(story: &Story) -> Finding {
     }
 }
 
-fn told_the_truth(story: &Story) -> Finding {
+fn answer_is_true(story: &Story) -> Finding {
     let Some((index, said)) = story.answer() else {
         return not_applicable(Vec::new(), "No answer to the customer is recorded.");
     };

@@ -64,7 +64,7 @@ impl FileKind {
     }
 
     /// The word for it.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             FileKind::Trace => "trace",
             FileKind::Checkpoint => "checkpoint",

@@ -24,7 +24,7 @@ pub fn gaps_ahead(session: &Session, store: &MemoryStore) -> Value {
         };
         gaps.push(object([
             ("index", ahead.progress().effects.saturating_sub(1).into()),
-            ("when", when.word().into()),
+            ("when", when.as_str().into()),
             ("step", agent.run().state.step.into()),
             ("place", place_of(&effect.kind).into()),
             ("label", gap_label(&effect.kind, when).into()),

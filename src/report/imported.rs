@@ -554,7 +554,7 @@ pub fn read_checkpoint(text: &str) -> Result<AgentState, ReadError> {
     }
     let state = checkpoint::decode_json(&value)?;
     if state.status != Status::Running {
-        let status = state.status.word();
+        let status = state.status.as_str();
         return Err(ReadError::new(
             "$.status",
             format!("the run of this checkpoint is over ({status}); nothing is left to resume"),

@@ -97,8 +97,7 @@ pub fn definition(tool: &ToolSpec) -> Value {
 /// are the protocol's defaults; one that only reads destroys nothing.
 pub fn read_annotations(definition: &Fields, tool: &mut ToolSpec) {
     let given = definition.optional("annotations", Fields::object);
-    let hint =
-        |key: &str, default: bool| given.as_ref().and_then(|given| given.optional(key, Fields::boolean)).unwrap_or(default);
+    let hint = |key: &str, default: bool| given.as_ref().and_then(|given| given.optional(key, Fields::bool)).unwrap_or(default);
     tool.read_only = hint("readOnlyHint", false);
     tool.irreversible = hint("destructiveHint", true) && !tool.read_only;
     tool.idempotent = hint("idempotentHint", false);

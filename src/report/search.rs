@@ -8,16 +8,16 @@ use crate::lab::explore::graph::Runs;
 use crate::lab::explore::matrix::{Cell, Column, Matrix, MatrixProgress, ids_of, run_that_breaks};
 use crate::lab::explore::node::{Node, SearchStore};
 use crate::lab::explore::replay::{Misfit, Replay};
-use crate::lab::explore::story::{Story, instant};
-use crate::lab::explore::{Explorer, Progress, Verdict};
+use crate::lab::explore::story::{ExploredRun, instant};
+use crate::lab::explore::{Explorer, SearchProgress, SearchVerdict};
 use crate::lab::invariants::INVARIANTS;
 use crate::lab::mechanisms::{Mechanism, Mechanisms};
-use crate::lab::replay::{Act, Deed};
+use crate::lab::replay::{Command, CommandKind};
 use crate::lab::session::Setup;
 use crate::log::store::{MemoryStore, Store};
 
 /// How far a search is.
-pub fn progress(progress: Progress, restarted: bool) -> Value {
+pub fn progress(progress: SearchProgress, restarted: bool) -> Value {
     json!({
         "states": progress.states,
         "choices": progress.choices,
@@ -33,16 +33,16 @@ pub fn progress(progress: Progress, restarted: bool) -> Value {
 pub fn verdicts<S: SearchStore>(explorer: &Explorer<S>) -> Value {
     let verdict = |place: usize| {
         let (word, steps) = match explorer.verdict(place) {
-            Verdict::Holds => ("holds", None),
-            Verdict::Broken(choices) => ("broken", Some(choices.len())),
-            Verdict::Happens(choices) => ("happens", Some(choices.len())),
-            Verdict::NeverHappens => ("never", None),
+            SearchVerdict::Holds => ("holds", None),
+            SearchVerdict::Broken(choices) => ("broken", Some(choices.len())),
+            SearchVerdict::Happens(choices) => ("happens", Some(choices.len())),
+            SearchVerdict::NeverHappens => ("never", None),
         };
         let invariant = &INVARIANTS[place];
         json!({
             "id": invariant.id,
             "name": invariant.name,
-            "kind": invariant.kind.word(),
+            "kind": invariant.kind.as_str(),
             "verdict": word,
             "steps": steps,
             "broken_states": explorer.broken_states(place),
@@ -56,8 +56,8 @@ pub fn verdicts<S: SearchStore>(explorer: &Explorer<S>) -> Value {
 /// The shortest run that the search has for an invariant, with its twin; `null` if there is none.
 pub fn run_of_invariant(explorer: &Explorer<MemoryStore>, setup: &Setup, place: usize) -> Value {
     match explorer.verdict(place) {
-        Verdict::Broken(choices) | Verdict::Happens(choices) => run(explorer, setup, &choices, place, &[]),
-        Verdict::Holds | Verdict::NeverHappens => Value::Null,
+        SearchVerdict::Broken(choices) | SearchVerdict::Happens(choices) => run(explorer, setup, &choices, place, &[]),
+        SearchVerdict::Holds | SearchVerdict::NeverHappens => Value::Null,
     }
 }
 
@@ -72,7 +72,7 @@ pub fn run(explorer: &Explorer<MemoryStore>, setup: &Setup, choices: &[Choice], 
     }
     let (twin, parts_at) = twin.unwrap_or_default();
     json!({
-        "invariant": {"id": invariant.id, "name": invariant.name, "kind": invariant.kind.word()},
+        "invariant": {"id": invariant.id, "name": invariant.name, "kind": invariant.kind.as_str()},
         "broken_at": choices.len(),
         "run": told(explorer, setup, choices, place),
         "twin": twin,
@@ -106,7 +106,7 @@ fn told(explorer: &Explorer<MemoryStore>, setup: &Setup, choices: &[Choice], pla
     json!({
         "steps": steps(&story, place, futures.as_deref()),
         "replay": replay.ok(),
-        "deeds": deeds(&story),
+        "deeds": commands(&story),
         "records": serde_json::to_value(record_views(end.session.log(), 0)).unwrap_or_default(),
         "view": serde_json::to_value(view(&end.session, facts(end), Known::default())).unwrap_or_default(),
     })
@@ -124,34 +124,34 @@ fn facts(node: &Node<MemoryStore>) -> HostFacts {
 
 /// What somebody has to do so that this becomes a run of the playground, as JSON text for `Lab.replay`; nothing where the search did
 /// what nobody can do there: a fault, or a question that nobody decides.
-fn deeds(story: &Story<MemoryStore>) -> Option<String> {
-    let mut deeds = Vec::new();
+fn commands(story: &ExploredRun<MemoryStore>) -> Option<String> {
+    let mut commands = Vec::new();
     for (node, choice) in story.states.iter().zip(&story.choices) {
-        let act = match choice {
+        let kind = match choice {
             Choice::GoOn => continue,
-            Choice::Crash => Act::Crash,
-            Choice::Resume => Act::Resume,
+            Choice::Crash => CommandKind::Crash,
+            Choice::Resume => CommandKind::Resume,
             Choice::Approve | Choice::Deny => {
                 let decision = decision(node.session.scenario(), *choice == Choice::Approve);
                 let approver = decision.approver.strip_prefix("human:").unwrap_or(&decision.approver).into();
-                Act::Decide { approved: decision.approved, approver, note: decision.note }
+                CommandKind::Decide { approved: decision.approved, approver, note: decision.note }
             }
             Choice::Expire | Choice::Fault(_) => return None,
         };
-        deeds.push(Deed { moment: node.session.moment(), act }.to_json());
+        commands.push(Command { half_step: node.session.half_step(), kind }.to_json());
     }
-    let moment = story.states.last()?.session.moment();
-    Some(json!({"deeds": deeds, "moment": moment}).to_string())
+    let half_step = story.states.last()?.session.half_step();
+    Some(json!({"deeds": commands, "moment": half_step}).to_string())
 }
 
-fn steps(story: &Story<MemoryStore>, place: usize, futures: Option<&[Runs]>) -> Value {
+fn steps(story: &ExploredRun<MemoryStore>, place: usize, futures: Option<&[Runs]>) -> Value {
     let clauses = story.clauses(place);
     let step = |index: usize| {
         let node = &story.states[index];
         let choice = story.choices.get(index);
         json!({
             "at": instant(&node.session),
-            "choice": choice.map(|choice| choice.word()),
+            "choice": choice.map(|choice| choice.as_str()),
             "plain": choice.is_none_or(|choice| matches!(choice, Choice::GoOn | Choice::Resume)),
             "at_s": node.session.now_ms().saturating_sub(node.session.scenario().start_ms) as f64 / 1_000.0,
             "records": node.session.log().len(),
@@ -185,7 +185,7 @@ pub fn matrix(matrix: &Matrix) -> Value {
             "earlier": row.earlier,
             "step": row.step,
             "effect": row.effect,
-            "when": row.when.word(),
+            "when": row.when.as_str(),
         })
     });
     json!({"rows": rows.collect::<Vec<_>>(), "columns": matrix.columns.iter().map(column).collect::<Vec<_>>()})
@@ -258,7 +258,7 @@ pub fn replayed(replay: &Replay, setup: &Setup) -> Result<Value, Misfit> {
         "scenario": &*setup.scenario.json,
         "mechanisms": Value::Object(mechanisms.collect()),
         "seed": setup.seed.to_string(),
-        "deeds": story.and_then(|story| deeds(&story)),
+        "deeds": story.and_then(|story| commands(&story)),
     }))
 }
 

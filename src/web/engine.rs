@@ -76,7 +76,7 @@ impl Agent {
     /// `running`, or why the run is over.
     #[wasm_bindgen(getter, unchecked_return_type = "'running' | FinalStatus")]
     pub fn status(&self) -> String {
-        self.agent.run().state.status.word().to_string()
+        self.agent.run().state.status.as_str().to_string()
     }
 
     /// True once there is nothing more to do.

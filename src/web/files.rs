@@ -14,7 +14,7 @@ use super::study::json_text;
 use super::{lab_error, scenario_of};
 use crate::base::json::{parse, read};
 use crate::lab::mechanisms::{Mechanism, Mechanisms};
-use crate::lab::replay::Deed;
+use crate::lab::replay::Command;
 use crate::lab::run_file::RunFile;
 use crate::lab::session::Setup;
 use crate::record::read_log;
@@ -40,7 +40,7 @@ thread_local! {
 /// What a file is meant to be: `trace`, `checkpoint`, `run`, `replay`, `scenario` or `otlp`.
 #[wasm_bindgen(unchecked_return_type = "FileKind")]
 pub fn file_kind(bytes: &[u8]) -> String {
-    FileKind::of(bytes).word().to_string()
+    FileKind::of(bytes).as_str().to_string()
 }
 
 /// Begins to read a trace.
@@ -108,7 +108,7 @@ pub fn checkpoint_summary(text: &str) -> Result<String, JsValue> {
 #[wasm_bindgen]
 pub fn run_file(
     #[wasm_bindgen(unchecked_param_type = "RunFileOptions")] options: JsValue,
-    deeds: &str,
+    commands: &str,
     log: &str,
 ) -> Result<String, JsValue> {
     let bad = |message: &str| lab_error("bad_argument", message);
@@ -126,12 +126,12 @@ pub fn run_file(
         branch: field("branch").as_f64().map_or(0, |branch| branch as u32),
     };
     let done =
-        parse(deeds).and_then(|value| read(&value, "deeds", |from| (Deed::read_list(from, "deeds"), from.count("moment"))));
-    let (deeds, moment) = done.map_err(|error| bad(&error.to_string()))?;
+        parse(commands).and_then(|value| read(&value, "deeds", |from| (Command::read_list(from, "deeds"), from.u64("moment"))));
+    let (commands, half_step) = done.map_err(|error| bad(&error.to_string()))?;
     let (records, _) = read_log(log).map_err(|error| lab_error("damaged", &error.to_string()))?;
     let records: Vec<_> = records.into_iter().map(Into::into).collect();
     let checkpoint = field("checkpoint").as_string();
-    let file = RunFile::of(&setup, checkpoint.as_deref(), (&deeds, moment), &records);
+    let file = RunFile::of(&setup, checkpoint.as_deref(), (&commands, half_step), &records);
     Ok(crate::base::json::pretty(&file.to_json()) + "\n")
 }
 
@@ -145,7 +145,7 @@ pub fn open_run_file(text: &str) -> Result<String, JsValue> {
     let (session, _) = file.run().map_err(|error| misfit(&error))?;
     let mechanisms: Map<String, Value> =
         Mechanism::ALL.iter().map(|one| (one.text().id.to_string(), file.mechanisms.has(*one).into())).collect();
-    let deeds: Value = file.deeds.iter().map(Deed::to_json).collect();
+    let commands: Value = file.commands.iter().map(Command::to_json).collect();
     let mut fields = Map::new();
     let mut put = |key: &str, value: Value| {
         fields.insert(key.to_string(), value);
@@ -158,7 +158,10 @@ pub fn open_run_file(text: &str) -> Result<String, JsValue> {
     put("checkpoint", file.checkpoint.as_deref().map_or(Value::Null, Value::from));
     put(
         "done",
-        [("deeds".to_string(), deeds), ("moment".to_string(), file.moment.into())].into_iter().collect::<Map<_, _>>().into(),
+        [("deeds".to_string(), commands), ("moment".to_string(), file.half_step.into())]
+            .into_iter()
+            .collect::<Map<_, _>>()
+            .into(),
     );
     put("records", session.log().len().into());
     Ok(Value::Object(fields).to_string())

@@ -12,10 +12,10 @@ use super::{draw, lab_error, scenario_of, to_js};
 use crate::agent::protocol::{Decision, EffectKind};
 use crate::agent::state::AgentState;
 use crate::base::json::{Fields, ReadError, compact, count, parse, pretty, read};
-use crate::lab::crash_points::Progress;
+use crate::lab::crash_points::RunProgress;
 use crate::lab::ledger::Row;
 use crate::lab::mechanisms::{Mechanism, Mechanisms};
-use crate::lab::replay::{Act, Deed, Until, replay};
+use crate::lab::replay::{Command, CommandKind, Until, replay};
 use crate::lab::scenario::When;
 use crate::lab::session::{Session, SessionError, Setup, Tick};
 use crate::log::checkpoint;
@@ -46,7 +46,7 @@ pub struct Lab {
     /// The checkpoint of another run with which it began, as JSON text.
     origin: Option<String>,
     /// What was done to the run, so that it can be done again.
-    deeds: Vec<Deed>,
+    commands: Vec<Command>,
 }
 
 /// Storage in memory or in localStorage.
@@ -91,17 +91,17 @@ impl Lab {
         let misfit = |message: String| lab_error("misfit", &message);
         let told = parse(deeds_json).and_then(|value| {
             read(&value, "deeds", |from| {
-                let until = match from.optional("records", Fields::count) {
+                let until = match from.optional("records", Fields::u64) {
                     Some(records) => Until::Records(usize::try_from(records).unwrap_or(usize::MAX)),
-                    None => Until::Moment(from.count("moment")),
+                    None => Until::HalfStep(from.u64("moment")),
                 };
-                (Deed::read_list(from, "deeds"), until)
+                (Command::read_list(from, "deeds"), until)
             })
         });
-        let (deeds, until) = told.map_err(|error| misfit(error.to_string()))?;
+        let (commands, until) = told.map_err(|error| misfit(error.to_string()))?;
         let mut lab = Lab::set_up(&Options::of(&options)?)?;
-        match replay(&mut lab.session, lab.store.inner_mut(), &deeds, until) {
-            Ok(done) => lab.deeds = done,
+        match replay(&mut lab.session, lab.store.inner_mut(), &commands, until) {
+            Ok(done) => lab.commands = done,
             Err(error) => {
                 if let AnyStore::Local(store) = &lab.store {
                     // What cannot be told to its end is not kept; the reason goes to the caller.
@@ -132,7 +132,7 @@ impl Lab {
         let damaged = |error: &dyn fmt::Display| lab_error("damaged", &unreadable(run_id, error));
         let json = store.get("scenario").ok_or_else(|| damaged(&"its scenario is missing"))?;
         let scenario = scenario_of(&json)?;
-        let Kept { mechanisms, seed, progress, branch, deeds, rows: kept_rows } =
+        let Kept { mechanisms, seed, progress, branch, commands, rows: kept_rows } =
             read_session(&text).map_err(|error| damaged(&error))?;
         let rows = read_rows(&store, 0).map_err(|error| damaged(&error))?;
         if (rows.len() as u64) < kept_rows {
@@ -146,7 +146,7 @@ impl Lab {
             Some(state) => Session::reopen_from(setup, &state, rows, progress, &store),
             None => Session::reopen(setup, rows, progress, &store),
         };
-        let mut lab = Lab { saved_rows, branch, deeds, origin, ..Lab::new(session, AnyStore::Local(store)) };
+        let mut lab = Lab { saved_rows, branch, commands, origin, ..Lab::new(session, AnyStore::Local(store)) };
         lab.read_storage();
         Ok(lab)
     }
@@ -161,8 +161,8 @@ impl Lab {
         let tick = self.session.tick(self.store.inner_mut());
         // A crash that the scenario has in it happens by itself; one that was armed is a deed.
         if let (Some((effect, when)), None) = (armed, self.session.armed()) {
-            let moment = 2 * (effect + 1) - u64::from(when == When::Before);
-            self.deeds.push(Deed { moment, act: Act::Crash });
+            let half_step = 2 * (effect + 1) - u64::from(when == When::Before);
+            self.commands.push(Command { half_step, kind: CommandKind::Crash });
         }
         if saves {
             self.shown.snapshots = snapshots_view(&self.store.inner().snapshots());
@@ -176,7 +176,7 @@ impl Lab {
                 object([("type", "waiting_for_person".into()), ("approval_key", Value::from(&*approval_key))])
             }
             Tick::Crashed { armed } => object([("type", "crashed".into()), ("armed", armed.into())]),
-            Tick::Stopped { status } => object([("type", "stopped".into()), ("status", status.word().into())]),
+            Tick::Stopped { status } => object([("type", "stopped".into()), ("status", status.as_str().into())]),
             Tick::Fenced => {
                 let message = "Another agent has taken this run over; this one may write nothing more.";
                 object([("type", "fenced".into()), ("message", message.into())])
@@ -196,9 +196,9 @@ impl Lab {
         let name = Some(approver.trim()).filter(|name| !name.is_empty()).unwrap_or("somebody");
         let decision = Decision { approved, approver: format!("human:{name}").into(), note: note.clone() };
         self.read_others();
-        let moment = self.session.moment();
+        let half_step = self.session.half_step();
         self.session.decide(approval_key, decision).map_err(session_error)?;
-        self.deeds.push(Deed { moment, act: Act::Decide { approved, approver: name.into(), note } });
+        self.commands.push(Command { half_step, kind: CommandKind::Decide { approved, approver: name.into(), note } });
         self.save_session();
         Ok(())
     }
@@ -207,10 +207,10 @@ impl Lab {
     #[wasm_bindgen]
     pub fn crash(&mut self) {
         self.read_others();
-        let (moment, crashes) = (self.session.moment(), self.session.progress().crashes);
+        let (half_step, crashes) = (self.session.half_step(), self.session.progress().crashes);
         self.session.crash(self.store.inner_mut());
         if self.session.progress().crashes > crashes {
-            self.deeds.push(Deed { moment, act: Act::Crash });
+            self.commands.push(Command { half_step, kind: CommandKind::Crash });
         }
         self.save_session();
     }
@@ -219,10 +219,10 @@ impl Lab {
     #[wasm_bindgen]
     pub fn resume(&mut self) -> Result<(), JsValue> {
         self.read_others();
-        let (moment, resumes) = (self.session.moment(), self.session.progress().resumes);
+        let (half_step, resumes) = (self.session.half_step(), self.session.progress().resumes);
         self.session.resume(self.store.inner_mut()).map_err(session_error)?;
         if self.session.progress().resumes > resumes {
-            self.deeds.push(Deed { moment, act: Act::Resume });
+            self.commands.push(Command { half_step, kind: CommandKind::Resume });
         }
         self.read_storage();
         self.save_session();
@@ -232,9 +232,9 @@ impl Lab {
     /// A second tab resumes the run although its agent lives: this page then follows the new agent, and `view().rival` is the old one.
     #[wasm_bindgen]
     pub fn open_second_tab(&mut self) -> Result<(), JsValue> {
-        let moment = self.session.moment();
+        let half_step = self.session.half_step();
         self.session.open_second_tab(self.store.inner_mut()).map_err(session_error)?;
-        self.deeds.push(Deed { moment, act: Act::SecondTab });
+        self.commands.push(Command { half_step, kind: CommandKind::SecondTab });
         self.read_storage();
         self.save_session();
         Ok(())
@@ -243,8 +243,8 @@ impl Lab {
     /// The agent will die at a gap: `index` and `when` (`before`, `after`) of one of `gaps()`.
     #[wasm_bindgen]
     pub fn arm(&mut self, index: u32, when: &str) -> Result<(), JsValue> {
-        let when =
-            When::of_word(when).ok_or_else(|| lab_error("bad_argument", &format!("`when` is before or after, not `{when}`")))?;
+        let when = When::from_name(when)
+            .ok_or_else(|| lab_error("bad_argument", &format!("`when` is before or after, not `{when}`")))?;
         self.session.arm(index.into(), when);
         Ok(())
     }
@@ -309,8 +309,8 @@ impl Lab {
     #[wasm_bindgen]
     pub fn deeds_json(&self) -> String {
         let mut fields = Map::new();
-        fields.insert("deeds".to_string(), self.deeds.iter().map(Deed::to_json).collect());
-        fields.insert("moment".to_string(), self.session.moment().into());
+        fields.insert("deeds".to_string(), self.commands.iter().map(Command::to_json).collect());
+        fields.insert("moment".to_string(), self.session.half_step().into());
         compact(&Value::Object(fields))
     }
 
@@ -352,7 +352,8 @@ impl Lab {
             // A run that cannot be opened again is not begun.
             let saved = lab.origin.as_ref().map_or(Ok(()), |origin| store.set("origin", origin));
             let saved = saved.and_then(|()| store.set("scenario", &lab.session.scenario().json));
-            if let Err(error) = saved.and_then(|()| store.set("session", &write_session(&lab.session, lab.branch, &lab.deeds))) {
+            if let Err(error) = saved.and_then(|()| store.set("session", &write_session(&lab.session, lab.branch, &lab.commands)))
+            {
                 let _ = store.clear();
                 return Err(store_error(error));
             }
@@ -372,7 +373,7 @@ impl Lab {
             counted_records: 0,
             branch: 0,
             origin: None,
-            deeds: Vec::new(),
+            commands: Vec::new(),
         }
     }
 
@@ -432,7 +433,7 @@ impl Lab {
             if self.is_kept_out(store) {
                 Ok(())
             } else {
-                store.set("session", &write_session(&self.session, self.branch, &self.deeds))
+                store.set("session", &write_session(&self.session, self.branch, &self.commands))
             }
         };
         self.warning = match save_rows() {
@@ -449,7 +450,7 @@ fn read_rows(store: &LocalStore, from: usize) -> Result<Vec<Arc<Row>>, ReadError
     store.series("world", from).iter().map(|line| Row::from_line(line).map(Arc::new)).collect()
 }
 
-fn write_session(session: &Session, branch: u32, deeds: &[Deed]) -> String {
+fn write_session(session: &Session, branch: u32, commands: &[Command]) -> String {
     let progress = session.progress();
     let scenario = session.scenario();
     let question_open = session.world().inbox().iter().any(|question| question.decided.is_none());
@@ -465,20 +466,20 @@ fn write_session(session: &Session, branch: u32, deeds: &[Deed]) -> String {
     put("step", step.into());
     // Storage that took no more is the one status that is not final: with room again the run goes on.
     let status = session.status().filter(|status| *status != Status::StorageFailed);
-    put("status", status.map_or(Value::Null, |status| status.word().into()));
+    put("status", status.map_or(Value::Null, |status| status.as_str().into()));
     put("question_open", question_open.into());
     put("branch", branch.into());
-    put("moment", session.moment().into());
+    put("moment", session.half_step().into());
     put("rows", session.world().rows().len().into());
     put("alive", (session.agent().is_some() && session.status().is_none()).into());
-    put("deeds", deeds.iter().map(Deed::to_json).collect());
+    put("deeds", commands.iter().map(Command::to_json).collect());
     put("saved_at_ms", (now_ms() as u64).into());
     put("seed", session.config().seed.into());
     put("mechanisms", session.mechanisms().to_json());
     put("effects", progress.effects.into());
     put("crashes", progress.crashes.into());
     put("resumes", progress.resumes.into());
-    put("spots_met", progress.spots_met.iter().copied().map(Value::from).collect());
+    put("spots_met", progress.points_met.iter().copied().map(Value::from).collect());
     compact(&Value::Object(fields))
 }
 
@@ -491,9 +492,9 @@ fn now_ms() -> f64 {
 struct Kept {
     mechanisms: Mechanisms,
     seed: u64,
-    progress: Progress,
+    progress: RunProgress,
     branch: u32,
-    deeds: Vec<Deed>,
+    commands: Vec<Command>,
     /// Rows of the world's books. There may be more of them, as they are written first.
     rows: u64,
 }
@@ -502,24 +503,24 @@ fn read_session(text: &str) -> Result<Kept, ReadError> {
     read(&parse(text)?, "$", |from| {
         check_version(from);
         let met = |value: &Value| count(value).and_then(|met| u32::try_from(met).ok()).unwrap_or(0);
-        let progress = Progress {
-            effects: from.count("effects"),
-            crashes: from.small_count("crashes"),
-            resumes: from.small_count("resumes"),
-            spots_met: from.array("spots_met").iter().map(met).collect(),
+        let progress = RunProgress {
+            effects: from.u64("effects"),
+            crashes: from.u32("crashes"),
+            resumes: from.u32("resumes"),
+            points_met: from.array("spots_met").iter().map(met).collect(),
         };
-        let mut deeds = from.optional("deeds", Deed::read_list).unwrap_or_default();
+        let mut commands = from.optional("deeds", Command::read_list).unwrap_or_default();
         // Whose agent was alive when it was last heard of has lost it with its page.
-        if from.optional("alive", Fields::boolean).unwrap_or(false) {
-            deeds.push(Deed { moment: from.count("moment"), act: Act::Vanish });
+        if from.optional("alive", Fields::bool).unwrap_or(false) {
+            commands.push(Command { half_step: from.u64("moment"), kind: CommandKind::KillUnrecorded });
         }
         Kept {
             mechanisms: Mechanisms::from_json(&from.object("mechanisms")),
-            seed: from.count("seed"),
+            seed: from.u64("seed"),
             progress,
-            branch: from.optional("branch", Fields::small_count).unwrap_or(0),
-            deeds,
-            rows: from.optional("rows", Fields::count).unwrap_or(0),
+            branch: from.optional("branch", Fields::u32).unwrap_or(0),
+            commands,
+            rows: from.optional("rows", Fields::u64).unwrap_or(0),
         }
     })
 }

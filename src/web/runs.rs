@@ -81,15 +81,15 @@ fn read_saved_run(run_id: &str) -> Result<Value, String> {
             check_version(from);
             object([
                 ("run_id", run_id.into()),
-                ("task_id", from.text("task_id").into()),
-                ("scenario_id", from.text("scenario_id").into()),
-                ("scenario_title", from.text("scenario_title").into()),
-                ("step", from.small_count("step").into()),
-                ("status", from.optional("status", Fields::text).into()),
-                ("question_open", from.boolean("question_open").into()),
+                ("task_id", from.str("task_id").into()),
+                ("scenario_id", from.str("scenario_id").into()),
+                ("scenario_title", from.str("scenario_title").into()),
+                ("step", from.u32("step").into()),
+                ("status", from.optional("status", Fields::str).into()),
+                ("question_open", from.bool("question_open").into()),
                 ("damage", Value::Null),
                 ("records", store.record_count().into()),
-                ("last_active_ms", from.optional("saved_at_ms", Fields::count).into()),
+                ("last_active_ms", from.optional("saved_at_ms", Fields::u64).into()),
             ])
         })
     });
@@ -101,7 +101,7 @@ pub(crate) const SESSION_VERSION: u64 = 1;
 
 /// An entry of a later version is refused, not guessed at.
 pub(crate) fn check_version(from: &Fields) {
-    let version = from.count("version");
+    let version = from.u64("version");
     if version != SESSION_VERSION {
         let message = format!("this is version {version}; this page reads version {SESSION_VERSION}");
         from.note(ReadError::new(&from.path("version"), message));

@@ -4,7 +4,7 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use super::{lab_error, scenario_of};
-use crate::lab::fleet::Herd;
+use crate::lab::fleet::Fleet;
 use crate::lab::mechanisms::{Mechanism, Mechanisms};
 use crate::lab::session::Setup;
 use crate::report::fleet::herd_json;
@@ -14,7 +14,7 @@ use crate::report::{diagnose, evaluate};
 /// What the herd of a scenario does, as the JSON text of a `HerdView`; nothing if it has none. `off`: the mechanisms that are off, by id;
 /// `seed`: of the first agent; `span_ms`: how long a bucket of the plot is.
 #[wasm_bindgen]
-pub fn herd(scenario: &str, off: Vec<String>, seed: &str, span_ms: u32) -> Result<Option<String>, JsValue> {
+pub fn fleet(scenario: &str, off: Vec<String>, seed: &str, span_ms: u32) -> Result<Option<String>, JsValue> {
     let scenario = scenario_of(scenario)?;
     let seed = seed.parse().map_err(|_| lab_error("bad_argument", &format!("a seed is a number, not `{seed}`")))?;
     let mut mechanisms = Mechanisms::ALL_ON;
@@ -24,7 +24,7 @@ pub fn herd(scenario: &str, off: Vec<String>, seed: &str, span_ms: u32) -> Resul
         mechanisms = mechanisms.with(mechanism, false);
     }
     let setup = Setup { mechanisms, seed, ..Setup::of(&scenario) };
-    Ok(Herd::of(&setup).map(|herd| herd_json(&herd, span_ms.into()).to_string()))
+    Ok(Fleet::of(&setup).map(|fleet| herd_json(&fleet, span_ms.into()).to_string()))
 }
 
 /// The runs of a trace judged by named checks.

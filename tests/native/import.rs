@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crashlab::lab::crash_points::Progress;
+use crashlab::lab::crash_points::RunProgress;
 use crashlab::lab::scenario::When;
 use crashlab::lab::session::{Session, Setup};
 use crashlab::log::checkpoint;
@@ -512,7 +512,7 @@ fn a_run_from_a_checkpoint_survives_a_crash_and_a_closed_page_under_its_own_name
     run_until(&mut session, &mut store, |session| !of_type(session, "tool_call").is_empty());
     session.crash(&mut store);
     let rows = session.world().rows().to_vec();
-    let mut reopened = Session::reopen(setup, rows, Progress::default(), &store);
+    let mut reopened = Session::reopen(setup, rows, RunProgress::default(), &store);
     assert_eq!(reopened.config().run_id, run_id);
     assert_eq!(reopened.run_to_end(&mut store), Ok(Status::Done));
     assert!(store.read().records.iter().all(|record| record.run_id == run_id));

@@ -1,7 +1,7 @@
 //! Each mechanism is missed in one way: a scenario in which exactly the invariant breaks that its text names, and with it none.
 
-use crashlab::lab::driver_state::SeatState;
-use crashlab::lab::fleet::Herd;
+use crashlab::lab::driver_state::Liveness;
+use crashlab::lab::fleet::Fleet;
 use crashlab::lab::inbox::InboxEntry;
 use crashlab::lab::ledger::Entry;
 use crashlab::lab::mechanisms::{Mechanism, Mechanisms};
@@ -41,7 +41,7 @@ fn taking_a_mechanism_away_breaks_exactly_what_its_text_says_and_giving_it_back_
 #[test]
 fn storage_refuses_the_first_tab_and_everything_happens_once() {
     let (session, _) = ran(&scenario("two-tabs"));
-    assert_eq!(session.rival().map(|rival| rival.state()), Some(SeatState::Fenced));
+    assert_eq!(session.second_writer().map(|second_writer| second_writer.state()), Some(Liveness::Fenced));
     assert_eq!(books(session.world()), one_of_each());
     // The first agent has called the service, and could not write what came of it.
     let kinds: Vec<&str> = session.log().iter().map(|record| record.body.kind()).collect();
@@ -55,7 +55,7 @@ fn storage_refuses_the_first_tab_and_everything_happens_once() {
 fn without_one_writer_two_agents_pay_for_each_step() {
     let mechanisms = Mechanisms::without(Mechanism::SingleWriter);
     let (session, _) = finished(Setup { mechanisms, ..Setup::of(&scenario("two-tabs")) });
-    assert_eq!(session.rival().map(|rival| rival.state()), Some(SeatState::Stopped(Status::Done)));
+    assert_eq!(session.second_writer().map(|second_writer| second_writer.state()), Some(Liveness::Stopped(Status::Done)));
     let calm = ran(&scenario("two-tabs")).0.world().meter().0;
     assert!(session.world().meter().0 > calm, "{} model calls, {calm} with one writer", session.world().meter().0);
     // The keys still do their part.
@@ -79,7 +79,7 @@ fn a_second_tab_may_open_at_any_instant() {
         assert_eq!(session.run_to_end(&mut store), Ok(Status::Done), "after {ticks} ticks");
         assert_eq!(books(session.world()), one_of_each(), "after {ticks} ticks");
         assert_unbroken(&session, &format!("after {ticks} ticks"));
-        fenced += u32::from(session.rival().map(|rival| rival.state()) == Some(SeatState::Fenced));
+        fenced += u32::from(session.second_writer().map(|second_writer| second_writer.state()) == Some(Liveness::Fenced));
         ticks += 1;
     }
     // Two ticks for each of 76 effects. Behind the last record there is nothing to refuse.
@@ -91,18 +91,18 @@ fn a_herd_with_jitter_is_served_and_one_in_lockstep_gives_up() {
     let scenario = scenario("retry-storm");
     let figures = |mechanisms: Mechanisms| {
         let setup = Setup { mechanisms, ..Setup::of(&scenario) };
-        let herd = Herd::of(&setup).unwrap();
-        let unserved = herd.ends.iter().filter(|end| end.served_ms.is_none()).count();
-        let counted: u32 = herd.buckets(100, u64::MAX).iter().map(|bucket| bucket.requests).sum();
-        assert_eq!(counted as usize, herd.requests.len());
-        assert_eq!(Some(&herd), Herd::of(&setup).as_ref(), "the same input gives the same herd");
-        for second in herd.buckets(1_000, u64::MAX) {
+        let fleet = Fleet::of(&setup).unwrap();
+        let unserved = fleet.ends.iter().filter(|end| end.served_ms.is_none()).count();
+        let counted: u32 = fleet.buckets(100, u64::MAX).iter().map(|bucket| bucket.requests).sum();
+        assert_eq!(counted as usize, fleet.requests.len());
+        assert_eq!(Some(&fleet), Fleet::of(&setup).as_ref(), "the same input gives the same herd");
+        for second in fleet.buckets(1_000, u64::MAX) {
             assert!(second.served <= 10, "{second:?}");
         }
-        let told = herd_json(&herd, 100);
+        let told = herd_json(&fleet, 100);
         assert_eq!((told["agents"].as_u64(), told["served_agents"].as_u64()), (Some(50), Some(50 - unserved as u64)));
-        assert_eq!(told["buckets"].as_array().unwrap().len(), herd.buckets(100, u64::MAX).len());
-        (unserved, herd.most_at_once(u64::MAX), herd.requests.len())
+        assert_eq!(told["buckets"].as_array().unwrap().len(), fleet.buckets(100, u64::MAX).len());
+        (unserved, fleet.most_at_once(u64::MAX), fleet.requests.len())
     };
     // Agents that were never served, agents that came back in the same millisecond, and requests.
     assert_eq!(figures(Mechanisms::ALL_ON), (0, 3, 206));
@@ -113,8 +113,8 @@ fn a_herd_with_jitter_is_served_and_one_in_lockstep_gives_up() {
 fn the_run_that_is_shown_is_that_of_the_herds_first_agent() {
     for mechanisms in [Mechanisms::ALL_ON, Mechanisms::without(Mechanism::Jitter)] {
         let (session, _) = finished(Setup { mechanisms, ..Setup::of(&scenario("retry-storm")) });
-        let herd = session.world().herd().unwrap();
-        let of_the_first = herd.requests.iter().filter(|request| request.agent == 0);
+        let fleet = session.world().fleet().unwrap();
+        let of_the_first = fleet.requests.iter().filter(|request| request.agent == 0);
         let of_the_herd: Vec<_> = of_the_first.map(|request| (request.at_ms, request.is_served)).collect();
         let rows = session.world().rows().iter().filter_map(|row| match &row.entry {
             Entry::Request { tool, outcome, .. } if **tool == *"get_account" => Some((row.at_ms, **outcome == *"ok")),

@@ -309,7 +309,7 @@ fn a_run_crashed_at_every_effect_exports_a_valid_trace() {
     let scenario = scenario("double-charge");
     let points = crash_points(&scenario);
     for (effect, when, kind) in &points {
-        let place = format!("{when:?} effect {effect} ({})", kind.word());
+        let place = format!("{when:?} effect {effect} ({})", kind.as_str());
         let (session, _) = ran_with_crash(&scenario, *effect, *when);
         let spans = assert_faithful(session.log(), &place);
         assert_eq!(spans[0].status.as_ref().unwrap().code, 0, "{place}: it was resumed and is done");
@@ -643,7 +643,7 @@ fn exports_are_written_for_other_software() {
     let scenario = scenario("double-charge");
     for (effect, when, _) in crash_points(&scenario) {
         let (session, _) = ran_with_crash(&scenario, effect, when);
-        write(&format!("crashed-{}-{effect:03}", when.word()), session.log(), &Options::default());
+        write(&format!("crashed-{}-{effect:03}", when.as_str()), session.log(), &Options::default());
     }
     // The same run gives the same text.
     let again = |()| export(ran(&scenario).0.log().iter().map(Arc::as_ref), &Options::default());

@@ -22,9 +22,9 @@ fn answers() -> Vec<(String, Answer)> {
         Answer::Expired,
         Answer::TimeHasCome,
     ]
-    .map(|answer| (answer.word().to_string(), answer))
+    .map(|answer| (answer.as_str().to_string(), answer))
     .into();
-    let failed = |code: FailureCode| (format!("failed: {}", code.word()), Answer::Failed(Failure::new(code, "…")));
+    let failed = |code: FailureCode| (format!("failed: {}", code.as_str()), Answer::Failed(Failure::new(code, "…")));
     answers.splice(6..6, FailureCode::ALL.map(failed));
     answers.insert(13, ("decided: approved".to_string(), Answer::Decided(yes())));
     answers.insert(14, ("decided: denied".to_string(), Answer::Decided(no())));
@@ -125,8 +125,8 @@ fn next(bench: &mut Bench) -> String {
     match bench.agent.poll().map(|effect| effect.kind) {
         Some(EffectKind::Append(record)) => format!("append {}", record.body.kind()),
         Some(EffectKind::CallTool { call, .. }) => format!("call_tool {}", call.name),
-        Some(EffectKind::Stop { status, .. }) => format!("stop {}", status.word()),
-        Some(kind) => kind.word().to_string(),
+        Some(EffectKind::Stop { status, .. }) => format!("stop {}", status.as_str()),
+        Some(kind) => kind.as_str().to_string(),
         None => "nothing".to_string(),
     }
 }

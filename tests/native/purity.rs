@@ -104,7 +104,7 @@ fn the_search_for_what_is_forbidden_would_find_it() {
     ] {
         assert!(finds(code), "{code}");
     }
-    for code in ["fn word(self) -> &'static str {", "let instant = 3;", "// static", "use std::{fmt, iter};"] {
+    for code in ["fn as_str(self) -> &'static str {", "let instant = 3;", "// static", "use std::{fmt, iter};"] {
         assert!(!finds(code), "{code}");
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crashlab::agent::protocol::EffectKind;
 use crashlab::agent::state::AgentState;
-use crashlab::lab::crash_points::Progress;
+use crashlab::lab::crash_points::RunProgress;
 use crashlab::lab::scenario::When;
 use crashlab::lab::session::{Session, SessionError, Setup};
 use crashlab::log::checkpoint;
@@ -64,7 +64,7 @@ fn a_crash_at_each_of_all_effects_leads_to_the_same_end() {
     let points = crash_points(&scenario);
     let (mut equal, mut in_doubt) = (0, 0);
     for (effect, when, kind) in &points {
-        let place = format!("{when:?} effect {effect}: {}", kind.word());
+        let place = format!("{when:?} effect {effect}: {}", kind.as_str());
         let (session, store) = ran_with_crash(&scenario, *effect, *when);
         assert_unbroken(&session, &place);
         assert_eq!(session.status(), Some(Status::Done), "{place}");
@@ -166,7 +166,7 @@ fn an_agent_goes_on_from_every_prefix_of_the_log() {
             let rows: Vec<_> = rows.cloned().collect();
             let prefix = Durable { records: durable.records[..count].to_vec(), ..Durable::default() };
             let mut store = MemoryStore::copy_of(&prefix, 1);
-            let mut session = Session::reopen(Setup::of(&scenario), rows, Progress::default(), &store);
+            let mut session = Session::reopen(Setup::of(&scenario), rows, RunProgress::default(), &store);
             match session.resume(&mut store) {
                 Ok(()) => {}
                 Err(SessionError::Recovery(RecoveryError::Nothing)) if count == 0 => continue,

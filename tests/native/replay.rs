@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crashlab::agent::protocol::Decision;
-use crashlab::lab::replay::{Act, Deed, Misfit, Until, replay};
+use crashlab::lab::replay::{Command, CommandKind, Misfit, Until, replay};
 use crashlab::lab::scenario::Scenario;
 use crashlab::lab::session::{Session, Setup, Tick};
 use crashlab::lab::shipped::SHIPPED;
@@ -25,31 +25,31 @@ fn lines(session: &Session) -> Vec<String> {
 }
 
 /// Runs to the end; at a moment the agent dies in one of the two ways, and the question is approved with a note.
-fn drive(dies_at: u64, how: &Act) -> (Session, Vec<Deed>) {
+fn drive(dies_at: u64, how: &CommandKind) -> (Session, Vec<Command>) {
     let (mut session, mut store) = started();
-    let mut deeds = Vec::new();
+    let mut commands = Vec::new();
     let mut has_died = false;
     loop {
-        let moment = session.moment();
-        if moment >= dies_at && !has_died {
+        let half_step = session.half_step();
+        if half_step >= dies_at && !has_died {
             has_died = true;
             match how {
-                Act::Crash => session.crash(&mut store),
-                _ => session.vanish(),
+                CommandKind::Crash => session.crash(&mut store),
+                _ => session.kill_unrecorded(),
             }
-            deeds.push(Deed { moment, act: how.clone() });
-            deeds.push(Deed { moment: session.moment(), act: Act::Resume });
+            commands.push(Command { half_step, kind: how.clone() });
+            commands.push(Command { half_step: session.half_step(), kind: CommandKind::Resume });
             session.resume(&mut store).unwrap();
         }
         match session.tick(&mut store) {
             Tick::WaitingForPerson { approval_key } => {
                 let note: Option<Arc<str>> = Some("as the policy says".into());
-                let moment = session.moment();
+                let half_step = session.half_step();
                 let decision = Decision { approved: true, approver: "human:maya".into(), note: note.clone() };
                 session.decide(&approval_key, decision).unwrap();
-                deeds.push(Deed { moment, act: Act::Decide { approved: true, approver: "maya".into(), note } });
+                commands.push(Command { half_step, kind: CommandKind::Decide { approved: true, approver: "maya".into(), note } });
             }
-            Tick::Stopped { .. } => return (session, deeds),
+            Tick::Stopped { .. } => return (session, commands),
             _ => {}
         }
     }
@@ -57,12 +57,12 @@ fn drive(dies_at: u64, how: &Act) -> (Session, Vec<Deed>) {
 
 #[test]
 fn what_was_done_gives_the_same_run_again_wherever_the_agent_died() {
-    for how in [Act::Crash, Act::Vanish] {
+    for how in [CommandKind::Crash, CommandKind::KillUnrecorded] {
         for dies_at in 2..110 {
-            let (run, deeds) = drive(dies_at, &how);
+            let (run, commands) = drive(dies_at, &how);
             let (mut again, mut store) = started();
-            let until = Until::Moment(run.moment());
-            assert_eq!(replay(&mut again, &mut store, &deeds, until).unwrap(), deeds, "{how:?} at {dies_at}");
+            let until = Until::HalfStep(run.half_step());
+            assert_eq!(replay(&mut again, &mut store, &commands, until).unwrap(), commands, "{how:?} at {dies_at}");
             assert_eq!(lines(&again), lines(&run), "{how:?} at {dies_at}");
         }
     }
@@ -70,25 +70,25 @@ fn what_was_done_gives_the_same_run_again_wherever_the_agent_died() {
 
 #[test]
 fn a_replay_stops_behind_any_record_and_leaves_out_what_came_later() {
-    let (run, deeds) = drive(71, &Act::Crash);
+    let (run, commands) = drive(71, &CommandKind::Crash);
     for records in 1..=run.log().len() {
         let (mut part, mut store) = started();
-        let done = replay(&mut part, &mut store, &deeds, Until::Records(records)).unwrap();
+        let done = replay(&mut part, &mut store, &commands, Until::Records(records)).unwrap();
         assert_eq!(lines(&part), lines(&run)[..records], "{records}");
-        assert_eq!(done, deeds[..done.len()], "{records}");
+        assert_eq!(done, commands[..done.len()], "{records}");
     }
 }
 
 #[test]
 fn deeds_that_do_not_fit_are_named() {
     let (mut session, mut store) = started();
-    let decide = Act::Decide { approved: true, approver: "maya".into(), note: None };
-    let deeds = [Deed { moment: 12, act: decide }];
-    let misfit = replay(&mut session, &mut store, &deeds, Until::Moment(20)).unwrap_err();
-    assert_eq!(misfit, Misfit::Deed { place: 0, message: "no question is open".to_string() });
+    let decide = CommandKind::Decide { approved: true, approver: "maya".into(), note: None };
+    let commands = [Command { half_step: 12, kind: decide }];
+    let misfit = replay(&mut session, &mut store, &commands, Until::HalfStep(20)).unwrap_err();
+    assert_eq!(misfit, Misfit::Command { place: 0, message: "no question is open".to_string() });
 
     let (mut session, mut store) = started();
-    let misfit = replay(&mut session, &mut store, &[], Until::Moment(100_000)).unwrap_err();
+    let misfit = replay(&mut session, &mut store, &[], Until::HalfStep(100_000)).unwrap_err();
     assert_eq!(misfit.to_string(), "this run does not come to the place that is told of: it waits for a person by then");
 }
 

@@ -109,7 +109,7 @@ fn a_crash_anywhere_is_no_reason_to_fail() {
     let scenario = scenario("double-charge");
     for (effect, when, kind) in crash_points(&scenario) {
         let text = log_text(&ran_with_crash(&scenario, effect, when).1);
-        assert_eq!(signs(&text), "++++++++", "{} {}: {:#?}", when.word(), kind.word(), checks(&text));
+        assert_eq!(signs(&text), "++++++++", "{} {}: {:#?}", when.as_str(), kind.as_str(), checks(&text));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crashlab::lab::replay::{Act, Deed};
+use crashlab::lab::replay::{Command, CommandKind};
 use crashlab::lab::run_file::{RunFile, RunFileError};
 use crashlab::lab::scenario::Scenario;
 use crashlab::lab::session::{Session, Setup, Tick};
@@ -20,41 +20,41 @@ fn log_text(session: &Session) -> String {
 
 /// Drives a run as somebody does at the page: questions are decided as the scenario's person would, and whenever the agent dies it
 /// is resumed. It is killed at some moments besides.
-fn driven(mut session: Session, store: &mut MemoryStore, kills: &[u64]) -> (Session, Vec<Deed>) {
-    let mut deeds = Vec::new();
+fn driven(mut session: Session, store: &mut MemoryStore, kills: &[u64]) -> (Session, Vec<Command>) {
+    let mut commands = Vec::new();
     let mut asked = 0;
     for _ in 0..20_000 {
-        let moment = session.moment();
-        let deed = |act| Deed { moment, act };
-        if kills.contains(&moment) && session.agent().is_some() && !deeds.contains(&deed(Act::Crash)) {
+        let half_step = session.half_step();
+        let command = |kind| Command { half_step, kind };
+        if kills.contains(&half_step) && session.agent().is_some() && !commands.contains(&command(CommandKind::Crash)) {
             session.crash(store);
-            deeds.push(deed(Act::Crash));
+            commands.push(command(CommandKind::Crash));
         }
         match session.tick(store) {
             Tick::WaitingForPerson { .. } => {
-                let moment = session.moment();
+                let half_step = session.half_step();
                 let person = session.scenario().person.clone();
                 let approved = person.as_ref().and_then(|person| person.answer(asked)).is_none_or(|answer| answer.approved);
                 asked += 1;
                 let note: Option<Arc<str>> = Some("👍🏽 \u{202e}ok\u{202c} \"yes\"".into());
-                let act = Act::Decide { approved, approver: "maya".into(), note };
+                let kind = CommandKind::Decide { approved, approver: "maya".into(), note };
                 let question = session.world().inbox().into_iter().find(|question| question.decided.is_none()).unwrap();
                 let key = question.key.clone();
-                let Act::Decide { approver, note, .. } = &act else { unreachable!() };
+                let CommandKind::Decide { approver, note, .. } = &kind else { unreachable!() };
                 let decision = crashlab::agent::protocol::Decision {
                     approved,
                     approver: format!("human:{approver}").into(),
                     note: note.clone(),
                 };
                 session.decide(&key, decision).unwrap();
-                deeds.push(Deed { moment, act });
+                commands.push(Command { half_step, kind });
             }
             Tick::Crashed { .. } => {
-                let moment = session.moment();
+                let half_step = session.half_step();
                 session.resume(store).unwrap();
-                deeds.push(Deed { moment, act: Act::Resume });
+                commands.push(Command { half_step, kind: CommandKind::Resume });
             }
-            Tick::Stopped { .. } | Tick::Fenced => return (session, deeds),
+            Tick::Stopped { .. } | Tick::Fenced => return (session, commands),
             Tick::Happened { .. } | Tick::Answered => {}
         }
     }
@@ -67,8 +67,8 @@ fn file_of(setup: &Setup, checkpoint: Option<&str>, kills: &[u64]) -> (RunFile, 
         Some(text) => Session::start_from(setup.clone(), &read_checkpoint(text).unwrap(), &mut store),
         None => Session::start(setup.clone(), &mut store),
     };
-    let (session, deeds) = driven(session.unwrap(), &mut store, kills);
-    (RunFile::of(setup, checkpoint, (&deeds, session.moment()), session.log()), log_text(&session))
+    let (session, commands) = driven(session.unwrap(), &mut store, kills);
+    (RunFile::of(setup, checkpoint, (&commands, session.half_step()), session.log()), log_text(&session))
 }
 
 fn interactive(scenario: &Arc<Scenario>) -> Setup {
@@ -188,17 +188,17 @@ fn a_file_that_does_not_fit_names_the_path_and_what_differs() {
 #[test]
 fn a_run_that_was_just_killed_comes_back_as_it_stood() {
     let setup = interactive(&scenario("happy-path"));
-    for moment in 1..60 {
+    for half_step in 1..60 {
         let mut store = MemoryStore::default();
         let mut session = Session::start(setup.clone(), &mut store).unwrap();
-        while session.moment() < moment {
+        while session.half_step() < half_step {
             let _ = session.tick(&mut store);
         }
-        let deeds = [Deed { moment: session.moment(), act: Act::Crash }];
+        let commands = [Command { half_step: session.half_step(), kind: CommandKind::Crash }];
         session.crash(&mut store);
-        let file = RunFile::of(&setup, None, (&deeds, session.moment()), session.log());
-        let (again, _) = file.run().unwrap_or_else(|error| panic!("moment {moment}: {error}"));
-        assert_eq!((log_text(&again), again.agent().is_none()), (log_text(&session), true), "moment {moment}");
+        let file = RunFile::of(&setup, None, (&commands, session.half_step()), session.log());
+        let (again, _) = file.run().unwrap_or_else(|error| panic!("moment {half_step}: {error}"));
+        assert_eq!((log_text(&again), again.agent().is_none()), (log_text(&session), true), "moment {half_step}");
     }
 }
 

@@ -77,7 +77,7 @@ fn each_shipped_scenario_keeps_every_invariant_with_one_more_crash() {
         for effect in (0..calm.progress().effects).skip(number % 4).step_by(4) {
             for when in [When::Before, When::After] {
                 let (session, _) = ran_with_crash(scenario, effect, when);
-                assert_expected_breaches(&session, &format!("{} crashed {} effect {effect}", scenario.id, when.word()));
+                assert_expected_breaches(&session, &format!("{} crashed {} effect {effect}", scenario.id, when.as_str()));
             }
         }
     }

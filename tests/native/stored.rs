@@ -3,17 +3,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crashlab::agent::state::Status;
+use crashlab::lab::crash_points::RunProgress;
 use crashlab::lab::explore::replay::Replay;
 use crashlab::lab::ledger::{Entry, Row};
 use crashlab::lab::run_file::RunFile;
 use crashlab::lab::scenario::Scenario;
 use crashlab::lab::session::{Session, Setup};
-use crashlab::lab::spots::Progress;
 use crashlab::lab::world::World;
-use crashlab::log::record::{Record, RecordBody, read_log};
 use crashlab::log::recovery::recover;
 use crashlab::log::store::{Durable, MemoryStore};
+use crashlab::record::{Record, RecordBody, Status, read_log};
 use serde_json::Value;
 
 use crate::support::{books, read};
@@ -67,7 +66,7 @@ fn scenario(id: &str) -> Arc<Scenario> {
 
 impl Stored {
     /// What is left if everything behind the first records is lost. `done`: whether what the last of them announces has happened.
-    fn cut(&self, records: usize, done: bool) -> (Vec<Arc<Record>>, Vec<Arc<Row>>, Progress) {
+    fn cut(&self, records: usize, done: bool) -> (Vec<Arc<Record>>, Vec<Arc<Row>>, RunProgress) {
         let log = self.log[..records].to_vec();
         let last = records as u64 - 1;
         let mut cause = 0;
@@ -84,10 +83,10 @@ impl Stored {
         };
         let rows = self.rows.iter().take_while(happened).cloned().collect();
         let crashes = self.crashes().take_while(|(place, _)| *place <= last).count();
-        let progress = Progress {
+        let progress = RunProgress {
             crashes: crashes as u32,
-            spots_met: self.scenario.crashes.iter().take(crashes).map(|spot| spot.nth).collect(),
-            ..Progress::default()
+            points_met: self.scenario.crashes.iter().take(crashes).map(|point| point.nth).collect(),
+            ..RunProgress::default()
         };
         (log, rows, progress)
     }

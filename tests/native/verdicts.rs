@@ -124,7 +124,7 @@ fn some_points(points: &[(u64, When)], number: usize, count: usize) -> Vec<&[(u6
 
 /// A run beside a herd of others takes long.
 fn is_quick(scenario: &Arc<Scenario>) -> bool {
-    scenario.herd.is_none()
+    scenario.fleet.is_none()
 }
 
 #[test]

@@ -87,7 +87,7 @@ impl Types {
     /// The words of a union of strings or of objects with a `type`.
     pub fn words(&self, name: &str) -> BTreeSet<String> {
         let Some(Type::Union(options)) = self.declared.get(name) else { panic!("{name} is no union") };
-        options.iter().map(|option| self.word(option)).collect()
+        options.iter().map(|option| self.as_str(option)).collect()
     }
 
     fn compare(&self, value: &JsValue, of: &Type, place: &str, path: &str, met: &mut BTreeSet<String>) -> Result<(), String> {
@@ -149,7 +149,7 @@ impl Types {
             Type::Union(options) => {
                 let mut nearest = None;
                 for option in options {
-                    let word = self.word(option);
+                    let word = self.as_str(option);
                     let mut parts = BTreeSet::new();
                     match self.compare(value, option, &format!("{place}|{word}"), path, &mut parts) {
                         Ok(()) => {
@@ -168,7 +168,7 @@ impl Types {
     }
 
     /// A name for one option of a union.
-    fn word(&self, of: &Type) -> String {
+    fn as_str(&self, of: &Type) -> String {
         match of {
             Type::Text => "a string".to_string(),
             Type::Number => "a number".to_string(),
@@ -211,7 +211,7 @@ impl Types {
             }
             Type::Union(options) => {
                 for option in options {
-                    let word = self.word(option);
+                    let word = self.as_str(option);
                     all.insert(format!("{place}: {word}"));
                     self.parts(option, &format!("{place}|{word}"), all, seen);
                 }

@@ -74,7 +74,7 @@ class Report {
         const off = [...this.#reader.off].filter((id) => id !== 'jitter');
         const [jittered, plain] = await Promise.all(
           [off, [...off, 'jitter']].map((off) =>
-            background.call('herd', about.json, off, engine.view?.seed ?? '1', SPAN_MS),
+            background.call('fleet', about.json, off, engine.view?.seed ?? '1', SPAN_MS),
           ),
         );
         this.#curves = { jittered: JSON.parse(jittered), plain: JSON.parse(plain) };

@@ -150,32 +150,32 @@ impl<'a> Fields<'a> {
     }
 
     /// A string.
-    pub fn text(&self, key: &str) -> &'a str {
+    pub fn str(&self, key: &str) -> &'a str {
         self.typed(key, "a string", Value::as_str)
     }
 
     /// A string with something in it.
-    pub fn filled(&self, key: &str) -> &'a str {
+    pub fn non_empty_str(&self, key: &str) -> &'a str {
         self.typed(key, "a string that is not empty", |value| value.as_str().filter(|text| !text.trim().is_empty()))
     }
 
     /// A string, shared.
-    pub fn shared(&self, key: &str) -> Arc<str> {
-        self.text(key).into()
+    pub fn arc_str(&self, key: &str) -> Arc<str> {
+        self.str(key).into()
     }
 
     /// `true` or `false`.
-    pub fn boolean(&self, key: &str) -> bool {
+    pub fn bool(&self, key: &str) -> bool {
         self.typed(key, "true or false", Value::as_bool)
     }
 
     /// A whole number that is not negative and fits 64 bits; `12.0` is one.
-    pub fn count(&self, key: &str) -> u64 {
+    pub fn u64(&self, key: &str) -> u64 {
         self.typed(key, "a whole number from 0 to 18446744073709551615", count)
     }
 
     /// A whole number that fits 32 bits.
-    pub fn small_count(&self, key: &str) -> u32 {
+    pub fn u32(&self, key: &str) -> u32 {
         self.typed(key, "a whole number from 0 to 4294967295", |value| count(value)?.try_into().ok())
     }
 
@@ -215,7 +215,7 @@ impl<'a> Fields<'a> {
     }
 
     /// An array of strings.
-    pub fn texts(&self, key: &str) -> Vec<&'a str> {
+    pub fn strs(&self, key: &str) -> Vec<&'a str> {
         let read = |(index, item): (usize, &'a Value)| {
             item.as_str().unwrap_or_else(|| {
                 self.note(wrong(&format!("{}[{index}]", self.path(key)), "a string", item));
@@ -282,9 +282,9 @@ mod tests {
         let value = parse(r#"{"limits": {"max_steps": "three"}}"#).unwrap();
         let error = |value: &Value, take: fn(&Fields) -> u64| read(value, "$", take).unwrap_err().to_string();
         let expected = r#"$.limits.max_steps: expected a whole number from 0 to 4294967295, found a string ("three")"#;
-        assert_eq!(error(&value, |from| from.object("limits").small_count("max_steps").into()), expected);
+        assert_eq!(error(&value, |from| from.object("limits").u32("max_steps").into()), expected);
         assert_eq!(
-            error(&value, |from| from.object("limits").text("gone").len() as u64),
+            error(&value, |from| from.object("limits").str("gone").len() as u64),
             "$.limits.gone: missing, expected a string"
         );
     }
@@ -292,9 +292,9 @@ mod tests {
     #[test]
     fn the_first_mistake_is_the_one_that_is_named() {
         let value = parse(r#"{"a": 1, "b": 2}"#).unwrap();
-        let error = read(&value, "$", |from| (from.text("b").len(), from.boolean("a"), from.object("c").text("d").len()));
+        let error = read(&value, "$", |from| (from.str("b").len(), from.bool("a"), from.object("c").str("d").len()));
         assert_eq!(error.unwrap_err().path(), "$.b");
-        assert_eq!(read(&value, "$", |from| from.count("a") + from.count("b")), Ok(3));
+        assert_eq!(read(&value, "$", |from| from.u64("a") + from.u64("b")), Ok(3));
     }
 
     #[test]

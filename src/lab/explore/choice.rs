@@ -46,7 +46,7 @@ pub fn fault(place: u8) -> Option<FaultKind> {
 
 impl Choice {
     /// The word in replay files.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Choice::GoOn => "go_on",
             Choice::Approve => "approve",
@@ -59,10 +59,10 @@ impl Choice {
     }
 
     /// The choice of a word.
-    pub fn of_word(word: &str) -> Option<Choice> {
+    pub fn from_name(word: &str) -> Option<Choice> {
         let plain = [Choice::GoOn, Choice::Approve, Choice::Deny, Choice::Expire, Choice::Crash, Choice::Resume];
         let fault = || FAULTS.iter().position(|name| *name == word).map(|place| Choice::Fault(place as u8));
-        plain.into_iter().find(|choice| choice.word() == word).or_else(fault)
+        plain.into_iter().find(|choice| choice.as_str() == word).or_else(fault)
     }
 
     /// A number of its own.

@@ -6,7 +6,7 @@ use std::hash::Hasher;
 ///
 /// Two different states get the same print by chance with odds of about n² / 2¹²⁹ among n states: for ten million states 10⁻²⁵.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Print {
+pub struct Fingerprint {
     a: u64,
     b: u64,
 }
@@ -14,13 +14,13 @@ pub struct Print {
 const FIRST: u64 = 0x9e37_79b9_7f4a_7c15;
 const SECOND: u64 = 0xc2b2_ae3d_27d4_eb4f;
 
-impl Default for Print {
-    fn default() -> Print {
-        Print { a: FIRST, b: SECOND }
+impl Default for Fingerprint {
+    fn default() -> Fingerprint {
+        Fingerprint { a: FIRST, b: SECOND }
     }
 }
 
-impl Print {
+impl Fingerprint {
     /// What has been hashed so far, as one number.
     pub fn number(self) -> u128 {
         use crate::base::hash::mix;
@@ -28,7 +28,7 @@ impl Print {
     }
 }
 
-impl Hasher for Print {
+impl Hasher for Fingerprint {
     fn finish(&self) -> u64 {
         (self.number() >> 64) as u64
     }

@@ -194,7 +194,7 @@ pub fn place_of(effect: &EffectKind, when: When) -> String {
             String::new()
         }
     };
-    format!("{} {about}/{}", effect.word(), when.word()).replace(" /", "/")
+    format!("{} {about}/{}", effect.as_str(), when.as_str()).replace(" /", "/")
 }
 
 /// Per state, which invariants still break on some way from there, and the nearest state in which one of some of them is broken: that

@@ -82,7 +82,7 @@ impl Default for Tally {
 
 /// How far a search is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct SearchProgress {
     /// States seen.
     pub states: usize,
     /// Choices followed; each of them has been carried out by the real agent.
@@ -147,7 +147,7 @@ impl<S: SearchStore> Explorer<S> {
     }
 
     /// Continues up to this many states, and says how far the search is.
-    pub fn step(&mut self, states: usize) -> Progress {
+    pub fn step(&mut self, states: usize) -> SearchProgress {
         for _ in 0..states {
             if self.is_done {
                 break;
@@ -162,7 +162,7 @@ impl<S: SearchStore> Explorer<S> {
     }
 
     /// Searches to the end.
-    pub fn run(&mut self) -> Progress {
+    pub fn run(&mut self) -> SearchProgress {
         while !self.is_done {
             self.step(4_096);
         }
@@ -170,8 +170,8 @@ impl<S: SearchStore> Explorer<S> {
     }
 
     /// How far the search is.
-    pub fn progress(&self) -> Progress {
-        Progress {
+    pub fn progress(&self) -> SearchProgress {
+        SearchProgress {
             states: self.graph.state_count(),
             choices: self.graph.edge_count(),
             waiting: self.frontier.len(),
@@ -265,7 +265,7 @@ impl Tally {
 
 /// What a search says about an invariant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum SearchVerdict {
     /// It holds in every state that was seen; for one that has to hold in some run: in none.
     Holds,
     /// It is broken in a state, and this is a run to one in which as little as possible goes wrong, of these a shortest one.
@@ -278,15 +278,15 @@ pub enum Verdict {
 
 impl<S: SearchStore> Explorer<S> {
     /// The verdict about the invariant at this place of the list.
-    pub fn verdict(&self, place: usize) -> Verdict {
+    pub fn verdict(&self, place: usize) -> SearchVerdict {
         match INVARIANTS[place].kind {
             Kind::Always | Kind::Eventually => match self.tally.first_broken[place] {
-                Some((_, state)) => Verdict::Broken(self.graph.choices_to(state)),
-                None => Verdict::Holds,
+                Some((_, state)) => SearchVerdict::Broken(self.graph.choices_to(state)),
+                None => SearchVerdict::Holds,
             },
             Kind::Sometimes => match self.tally.first_held[place] {
-                Some((_, state)) => Verdict::Happens(self.graph.choices_to(state)),
-                None => Verdict::NeverHappens,
+                Some((_, state)) => SearchVerdict::Happens(self.graph.choices_to(state)),
+                None => SearchVerdict::NeverHappens,
             },
         }
     }

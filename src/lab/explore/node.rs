@@ -21,7 +21,7 @@ use std::sync::Arc;
 use super::choice::Left;
 use crate::agent::protocol::EffectKind;
 use crate::agent::run::Run;
-use crate::lab::explore::fingerprint::Print;
+use crate::lab::explore::fingerprint::Fingerprint;
 use crate::lab::invariants::{INVARIANTS, Kind};
 use crate::lab::scenario::When;
 use crate::lab::session::Session;
@@ -36,7 +36,7 @@ pub trait SearchStore: Store + Clone {
     fn is_faithful(&self) -> bool;
 
     /// Hashes what is on its way and not durable yet.
-    fn hash_pending(&self, out: &mut Print);
+    fn hash_pending(&self, out: &mut Fingerprint);
 }
 
 impl SearchStore for MemoryStore {
@@ -44,7 +44,7 @@ impl SearchStore for MemoryStore {
         true
     }
 
-    fn hash_pending(&self, _: &mut Print) {}
+    fn hash_pending(&self, _: &mut Fingerprint) {}
 }
 
 /// A state with what the search remembers of it, so that no step has to look at the whole of it again.
@@ -130,7 +130,7 @@ impl<S: SearchStore> Node<S> {
         if !(has_rows || has_records || memo.scope.everything) {
             return;
         }
-        let works_alone = self.session.world().herd().is_none();
+        let works_alone = self.session.world().fleet().is_none();
         self.session.judge_those(|place| match reads_of(INVARIANTS[place].id) {
             Some(Reads::Rows) => has_rows,
             Some(Reads::Spending) => has_rows || has_money,

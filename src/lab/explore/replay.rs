@@ -135,7 +135,7 @@ impl fmt::Display for Misfit {
             Misfit::Place { step, recorded, now } => {
                 write!(f, "at step {step} the recorded run stood at `{recorded}`, and this one stands at `{now}`")
             }
-            Misfit::Refused { step, choice, why } => write!(f, "at step {step} `{}` is not possible: {why}", choice.word()),
+            Misfit::Refused { step, choice, why } => write!(f, "at step {step} `{}` is not possible: {why}", choice.as_str()),
             Misfit::Log { recorded, now } if recorded.0 != now.0 => {
                 write!(f, "the log had {} records and now has {}", recorded.0, now.0)
             }
@@ -237,7 +237,7 @@ impl Replay {
 
     /// The document.
     pub fn to_json(&self) -> Value {
-        let turn = |turn: &Turn| json!({"step": turn.step, "at": turn.at, "choose": turn.choice.word()});
+        let turn = |turn: &Turn| json!({"step": turn.step, "at": turn.at, "choose": turn.choice.as_str()});
         let off: Vec<&str> = Mechanism::ALL.iter().filter(|one| !self.mechanisms.has(**one)).map(|one| one.text().id).collect();
         json!({
             "format": FORMAT,
@@ -265,25 +265,25 @@ impl Replay {
 
     fn read(from: &Fields) -> Replay {
         from.only(&KEYS);
-        from.count("version");
-        if from.text("format") != FORMAT {
+        from.u64("version");
+        if from.str("format") != FORMAT {
             from.note_wrong("format", &format!("\"{FORMAT}\""));
         }
         let hex = |key: &str| {
-            u64::from_str_radix(from.text(key), 16).unwrap_or_else(|_| {
+            u64::from_str_radix(from.str(key), 16).unwrap_or_else(|_| {
                 from.note_wrong(key, "16 hexadecimal digits");
                 0
             })
         };
         let size = |from: &Fields, key: &str| {
-            let count = usize::try_from(from.count(key)).unwrap_or(usize::MAX);
+            let count = usize::try_from(from.u64(key)).unwrap_or(usize::MAX);
             if count > MOST_STEPS {
                 from.note_wrong(key, &format!("at most {MOST_STEPS}"));
             }
             count.min(MOST_STEPS)
         };
         let mut mechanisms = Mechanisms::ALL_ON;
-        for id in from.texts("off") {
+        for id in from.strs("off") {
             match Mechanism::of_id(id) {
                 Some(mechanism) if mechanisms.has(mechanism) => mechanisms = mechanisms.with(mechanism, false),
                 Some(_) => from.note_wrong("off", "each mechanism at most once"),
@@ -297,19 +297,19 @@ impl Replay {
             if choices.last().is_some_and(|last| last.step >= step) {
                 turn.note_wrong("step", "steps in rising order");
             }
-            match Choice::of_word(turn.text("choose")) {
-                Some(choice) => choices.push(Turn { step, at: turn.text("at").to_string(), choice }),
+            match Choice::from_name(turn.str("choose")) {
+                Some(choice) => choices.push(Turn { step, at: turn.str("at").to_string(), choice }),
                 None => turn.note_wrong("choose", "a choice"),
             }
         }
-        let seed = from.text("seed").parse().unwrap_or_else(|_| {
+        let seed = from.str("seed").parse().unwrap_or_else(|_| {
             from.note_wrong("seed", "a number from 0 to 2^64-1 as text");
             0
         });
         Replay {
-            scenario: from.text("scenario").to_string(),
+            scenario: from.str("scenario").to_string(),
             scenario_digest: hex("scenario_digest"),
-            document: from.optional("document", Fields::text).map(str::to_string),
+            document: from.optional("document", Fields::str).map(str::to_string),
             mechanisms,
             seed,
             choices,

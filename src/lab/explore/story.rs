@@ -11,7 +11,7 @@ use crate::lab::scenario::When;
 use crate::lab::session::Session;
 
 /// A run: the choices, and the states between them, one more.
-pub struct Story<S> {
+pub struct ExploredRun<S> {
     /// What was chosen.
     pub choices: Vec<Choice>,
     /// The states, from the start.
@@ -50,12 +50,12 @@ pub struct Twin {
 
 impl<S: SearchStore> Explorer<S> {
     /// A run of this search by its choices.
-    pub fn tell(&self, choices: &[Choice]) -> Result<Story<S>, Impossible> {
+    pub fn tell(&self, choices: &[Choice]) -> Result<ExploredRun<S>, Impossible> {
         tell(self.start.node(&self.bounds, self.scope), choices)
     }
 
     /// The run to its end if nothing goes wrong any more: the answers of the scenario's person, no crash, no fault.
-    pub fn finish_plainly(&self, choices: &[Choice]) -> Result<Story<S>, Impossible> {
+    pub fn finish_plainly(&self, choices: &[Choice]) -> Result<ExploredRun<S>, Impossible> {
         let mut story = self.tell(choices)?;
         while let Some(choice) = story.states.last().and_then(|node| plainest(node)) {
             story.follow(choice);
@@ -140,8 +140,8 @@ impl<S: SearchStore> Explorer<S> {
 }
 
 /// Carries out the choices, one after the other, from a state.
-pub fn tell<S: SearchStore>(start: Node<S>, made: &[Choice]) -> Result<Story<S>, Impossible> {
-    let mut story = Story { choices: Vec::new(), states: vec![start] };
+pub fn tell<S: SearchStore>(start: Node<S>, made: &[Choice]) -> Result<ExploredRun<S>, Impossible> {
+    let mut story = ExploredRun { choices: Vec::new(), states: vec![start] };
     for (step, &choice) in made.iter().enumerate() {
         let node = &story.states[step];
         let possible = choices(&node.session, node.left);
@@ -153,7 +153,7 @@ pub fn tell<S: SearchStore>(start: Node<S>, made: &[Choice]) -> Result<Story<S>,
     Ok(story)
 }
 
-impl<S: SearchStore> Story<S> {
+impl<S: SearchStore> ExploredRun<S> {
     fn follow(&mut self, choice: Choice) {
         if let Some(node) = self.states.last() {
             let mut next = node.clone();
@@ -199,7 +199,7 @@ pub fn instant(session: &Session) -> String {
                 _ => label,
             }
         }
-        (None, Some(status)) => format!("the run is over: {}", status.word()),
+        (None, Some(status)) => format!("the run is over: {}", status.as_str()),
         (None, None) if session.is_fenced() => "another agent owns the run".to_string(),
         (None, None) => "the agent is dead".to_string(),
     }

@@ -6,11 +6,11 @@ use crate::agent::Agent;
 use crate::agent::config::Config;
 use crate::agent::protocol::{Effect, EffectKind};
 use crate::agent::run::Run;
-use crate::lab::driver_state::Seat;
+use crate::lab::driver_state::DriverState;
 use crate::lab::invariants::{Breach, Evidence, INVARIANTS, Kind};
 use crate::lab::mechanisms::Mechanisms;
 use crate::lab::scenario::{Scenario, When};
-use crate::lab::session::{Progress, Session, Stage, World};
+use crate::lab::session::{DriverStage, RunProgress, Session, World};
 use crate::lab::world::Reply;
 use crate::log::recovery::{RecoveryError, run_at};
 use crate::record::{Record, Status};
@@ -63,7 +63,7 @@ impl Session {
 
     /// The agent; `None` after a crash.
     pub fn agent(&self) -> Option<&Agent> {
-        self.seat.agent.as_ref()
+        self.driver_state.agent.as_ref()
     }
 
     /// The world.
@@ -103,11 +103,11 @@ impl Session {
 
     /// When something happens next, as far as that is known.
     pub fn next_ms(&self) -> u64 {
-        self.seat.reply().map_or(self.now_ms, |(_, due_ms)| due_ms)
+        self.driver_state.reply().map_or(self.now_ms, |(_, due_ms)| due_ms)
     }
 
     /// What has to survive a closed page.
-    pub fn progress(&self) -> &Progress {
+    pub fn progress(&self) -> &RunProgress {
         &self.progress
     }
 
@@ -118,40 +118,40 @@ impl Session {
 
     /// The effect that is out, and whether it has happened.
     pub fn in_flight(&self) -> Option<(&Effect, When)> {
-        self.seat.in_flight()
+        self.driver_state.in_flight()
     }
 
     /// The answer that is under way to the agent, and when it arrives.
     pub fn reply(&self) -> Option<(&Reply, u64)> {
-        self.seat.reply()
+        self.driver_state.reply()
     }
 
     /// When in the run this is: twice the number of effects that were asked for, less one until the last of them has happened.
-    pub fn moment(&self) -> u64 {
-        let waits = matches!(self.seat.stage, Stage::Issued(_));
+    pub fn half_step(&self) -> u64 {
+        let waits = matches!(self.driver_state.stage, DriverStage::Issued(_));
         2 * self.progress.effects - u64::from(waits && self.progress.effects > 0)
     }
 
     /// The final status, once the run is over.
     pub fn status(&self) -> Option<Status> {
-        match &self.seat.stage {
-            Stage::Stopped(status) => Some(*status),
+        match &self.driver_state.stage {
+            DriverStage::Stopped(status) => Some(*status),
             _ => None,
         }
     }
 
     /// The agent from which the run was taken while it lived, if there is one.
-    pub fn rival(&self) -> Option<&Seat> {
-        self.rival.as_ref()
+    pub fn second_writer(&self) -> Option<&DriverState> {
+        self.second_writer.as_ref()
     }
 
     /// True if another writer owns the run.
     pub fn is_fenced(&self) -> bool {
-        matches!(self.seat.stage, Stage::Fenced)
+        matches!(self.driver_state.stage, DriverStage::Fenced)
     }
 
     /// True if a person has the question and has not decided.
     pub fn is_waiting_for_person(&self) -> bool {
-        matches!(&self.seat.stage, Stage::Asked(_))
+        matches!(&self.driver_state.stage, DriverStage::Asked(_))
     }
 }

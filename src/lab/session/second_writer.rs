@@ -1,6 +1,6 @@
 //! A second agent on the run of a session: what happens when a tab resumes a run whose agent lives in another one.
 
-use crate::lab::driver_state::{SeatState, Stage};
+use crate::lab::driver_state::{DriverStage, Liveness};
 use crate::lab::session::{Session, SessionError, Tick};
 use crate::log::store::Store;
 
@@ -10,51 +10,54 @@ const BOUND: u32 = 10_000;
 impl Session {
     /// A second tab resumes the run although its agent lives. That one goes on as the rival, until storage refuses it.
     pub fn open_second_tab(&mut self, store: &mut dyn Store) -> Result<(), SessionError> {
-        if self.seat.agent.is_none() || matches!(self.seat.stage, Stage::Stopped(_)) || self.has_living_rival() {
+        if self.driver_state.agent.is_none()
+            || matches!(self.driver_state.stage, DriverStage::Stopped(_))
+            || self.second_writer_lives()
+        {
             return Ok(());
         }
-        let first = self.seat.clone();
+        let first = self.driver_state.clone();
         // The first agent stays in place if the second one cannot be made.
         self.take_over(store, self.now_ms)?;
-        self.rival = Some(first);
+        self.second_writer = Some(first);
         Ok(())
     }
 
     /// Opens the scenario's second tab, if its time has come since its spot had been met so often. Its agent says what it wants first.
     pub(super) fn second_tab_opens(&mut self, met_before: u32, store: &mut dyn Store) -> Option<Tick> {
-        let met = self.progress.rival_spot_met(&self.scenario);
-        if met == met_before || self.scenario.rival.as_ref()?.nth != met {
+        let met = self.progress.second_writer_point_met(&self.scenario);
+        if met == met_before || self.scenario.second_writer.as_ref()?.nth != met {
             return None;
         }
         // If the second tab cannot take the run over, the first one goes on alone.
         self.open_second_tab(store).ok()?;
-        matches!(self.seat.stage, Stage::Fresh).then(|| self.tick_agent(store))
+        matches!(self.driver_state.stage, DriverStage::Fresh).then(|| self.tick_agent(store))
     }
 
     /// Lets the rival go half an effect further; behind the end of the run, where nobody follows it, to its own end.
-    pub(super) fn rival_goes_on(&mut self, store: &mut dyn Store) {
+    pub(super) fn step_second_writer(&mut self, store: &mut dyn Store) {
         for _ in 0..BOUND {
-            if !self.has_living_rival() {
+            if !self.second_writer_lives() {
                 return;
             }
             self.change_places();
             self.tick_agent(store);
             self.change_places();
-            if !matches!(self.seat.stage, Stage::Stopped(_)) {
+            if !matches!(self.driver_state.stage, DriverStage::Stopped(_)) {
                 return;
             }
         }
     }
 
-    fn has_living_rival(&self) -> bool {
-        self.rival.as_ref().is_some_and(|rival| rival.state() == SeatState::Working)
+    fn second_writer_lives(&self) -> bool {
+        self.second_writer.as_ref().is_some_and(|second_writer| second_writer.state() == Liveness::Working)
     }
 
     /// The rival takes the agent's place, or gives it back.
     fn change_places(&mut self) {
-        if let Some(rival) = &mut self.rival {
-            std::mem::swap(&mut self.seat, rival);
-            self.is_rivals_turn = !self.is_rivals_turn;
+        if let Some(second_writer) = &mut self.second_writer {
+            std::mem::swap(&mut self.driver_state, second_writer);
+            self.is_second_writers_turn = !self.is_second_writers_turn;
         }
     }
 }

@@ -4,7 +4,7 @@ use super::super::story::{Call, CallResult, Did, Story, outcome_of};
 use super::{Finding, flaky_of};
 use crate::base::text::{plural, preview};
 use crate::lab::mechanisms::Mechanism;
-use crate::record::Outcome;
+use crate::record::FailureKind;
 
 /// Why it ended, and what to change if nothing is wrong with how it did.
 pub(super) fn done(story: &Story, index: usize) -> Finding {
@@ -86,7 +86,7 @@ fn changes_after_failures(failed: &[&Call], story: &Story) -> String {
     // Without recorded intents it is not known which calls were sent.
     let is_misfit = |call: &&&Call| story.has.intents && !was_sent(call) && call.fits != Some(true);
     let (misfits, others): (Vec<&Call>, Vec<&Call>) = failed.iter().copied().partition(|call| is_misfit(&call));
-    let is_refusal = |call: &&Call| outcome_of(error_of(call)) == Outcome::Rejected;
+    let is_refusal = |call: &&Call| outcome_of(error_of(call)) == FailureKind::Rejected;
     let (rejected, exhausted): (Vec<&Call>, Vec<&Call>) = others.into_iter().partition(is_refusal);
     let mut changes = Vec::new();
     if let Some(call) = misfits.last() {

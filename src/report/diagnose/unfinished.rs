@@ -6,7 +6,7 @@ use crate::base::text::plural;
 use crate::lab::mechanisms::Mechanism;
 
 /// A finding's `why` behind the place, and its `change`.
-type Told = (String, String);
+type Reported = (String, String);
 
 pub(super) fn unfinished(story: &Story) -> Finding {
     let last = story.records.last().copied().unwrap_or(0);
@@ -54,7 +54,7 @@ pub(super) fn unfinished(story: &Story) -> Finding {
     (format!("{place}{what}"), two_writers(story).unwrap_or(change), records)
 }
 
-fn question(story: &Story, tool: &str, nothing_happened: bool) -> Told {
+fn question(story: &Story, tool: &str, nothing_happened: bool) -> Reported {
     let what = if nothing_happened {
         format!("; the question about {tool} had not reached a person.")
     } else {
@@ -70,7 +70,7 @@ fn question(story: &Story, tool: &str, nothing_happened: bool) -> Told {
     (what, change.to_string())
 }
 
-fn call_in_doubt(story: &Story, call: &Call, nothing_happened: bool) -> Told {
+fn call_in_doubt(story: &Story, call: &Call, nothing_happened: bool) -> Reported {
     let attempt = call.sent().len().max(1);
     let what = if nothing_happened {
         format!(
@@ -95,7 +95,7 @@ fn call_in_doubt(story: &Story, call: &Call, nothing_happened: bool) -> Told {
 }
 
 /// A call about which nothing is in doubt: it waits for its first attempt, or for its next one.
-fn between_attempts(story: &Story, call: &Call) -> Told {
+fn between_attempts(story: &Story, call: &Call) -> Reported {
     let decision = call.events.iter().rev().find_map(|event| match event.what {
         Did::Decided(place) => story.decisions.get(place),
         _ => None,

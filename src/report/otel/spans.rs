@@ -138,7 +138,7 @@ impl<'a> Builder<'a> {
                 let call = self.call(record.step, tool, None);
                 let mut fields = vec![
                     attribute("crashlab.approval.key", text(approval_key)),
-                    attribute("crashlab.approval.decision", text(decision.word())),
+                    attribute("crashlab.approval.decision", text(decision.as_str())),
                     attribute("crashlab.approval.approver", text(approver)),
                     attribute("crashlab.approval.reused", boolean(*reused)),
                 ];
@@ -161,7 +161,7 @@ impl<'a> Builder<'a> {
                     self.die(before_ms);
                 }
                 let fields = vec![
-                    attribute("crashlab.guard", text(guard.word())),
+                    attribute("crashlab.guard", text(guard.as_str())),
                     attribute("crashlab.guard.observed", text(&observed.to_string())),
                     attribute("crashlab.guard.limit", text(&limit.to_string())),
                 ];
@@ -235,9 +235,9 @@ impl<'a> Builder<'a> {
         }
         match self.stopped {
             Some(status) => {
-                root.set("crashlab.status", text(status.word()));
+                root.set("crashlab.status", text(status.as_str()));
                 if status != Status::Done {
-                    root.fail(status.word());
+                    root.fail(status.as_str());
                 }
             }
             None if goes_on => root.set("crashlab.unfinished", boolean(true)),
@@ -490,5 +490,5 @@ impl<'a> Builder<'a> {
 
 /// The code at the front of an error's text.
 fn code_of(error: &str) -> Option<&'static str> {
-    FailureCode::of_error(error).map(FailureCode::word)
+    FailureCode::of_error(error).map(FailureCode::as_str)
 }

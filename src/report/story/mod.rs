@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::base::json::decimal;
 use crate::base::money::{PicoUsd, Prices};
 use crate::lab::services;
-use crate::record::{FailureCode, Outcome};
+use crate::record::{FailureCode, FailureKind};
 
 pub use reader::stories;
 pub use refunds::Refund;
@@ -242,18 +242,18 @@ pub fn is_refund(tool: &str) -> bool {
 }
 
 /// What a recorded error says about the effect. One that does not say is of unknown outcome.
-pub fn outcome_of(error: &str) -> Outcome {
+pub fn outcome_of(error: &str) -> FailureKind {
     if let Some(code) = FailureCode::of_error(error) {
         return code.outcome();
     }
     let lower = error.to_ascii_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     if ["400", "401", "403", "404", "409", "412", "422"].iter().any(|code| lower.starts_with(code)) {
-        Outcome::Rejected
+        FailureKind::Rejected
     } else if says(&["503", "429", "unavailable", "rate limit", "rate_limit", "too many requests", "connection refused"]) {
-        Outcome::NotExecuted
+        FailureKind::NotExecuted
     } else {
-        Outcome::Unknown
+        FailureKind::Unknown
     }
 }
 
@@ -298,7 +298,7 @@ impl Call {
         match &self.result {
             Some(result) => result.in_doubt,
             None => match self.events.iter().rev().find(|event| matches!(event.what, Did::Sent { .. } | Did::Failed { .. })) {
-                Some(Event { what: Did::Failed { error, .. }, .. }) => outcome_of(error) == Outcome::Unknown,
+                Some(Event { what: Did::Failed { error, .. }, .. }) => outcome_of(error) == FailureKind::Unknown,
                 Some(_) => true,
                 None => false,
             },

@@ -11,7 +11,7 @@ use crate::base::canonical::canonical;
 use crate::base::json::{count, decimal};
 use crate::lab::answer_check::numbers;
 use crate::lab::services;
-use crate::record::Outcome;
+use crate::record::FailureKind;
 
 /// The runs of a trace, in the order in which they begin.
 pub fn stories(trace: &Trace) -> Vec<Story> {
@@ -248,7 +248,7 @@ impl<'a> Reader<'a> {
         if open.is_none() {
             self.retries_without_request.push(index);
         }
-        if outcome_of(&error) == Outcome::Unknown {
+        if outcome_of(&error) == FailureKind::Unknown {
             self.story.in_doubt.push((open.as_ref().map_or(index, |open| open.index), open.and_then(|open| open.projected)));
         }
         self.story.model_retries.push((index, error));

@@ -1,7 +1,7 @@
 //! Which refunds a run made, and which it may have made.
 
 use super::{Call, Did, Story, is_refund, outcome_of};
-use crate::record::Outcome;
+use crate::record::FailureKind;
 
 /// A refund that was made, or may have been. All calls under one key that the service recognises are one refund, in whichever order
 /// their results came.
@@ -68,7 +68,7 @@ impl Call {
         }
         // What a result in doubt says of its last attempt, which may be that it certainly was refused.
         let error = self.result.as_ref().and_then(|result| result.error.as_deref());
-        let is_last_open = error.is_none_or(|error| outcome_of(error) == Outcome::Unknown);
+        let is_last_open = error.is_none_or(|error| outcome_of(error) == FailureKind::Unknown);
         (earlier + usize::from(is_last_open)).max(1)
     }
 
@@ -86,9 +86,9 @@ impl Call {
                 }
                 Did::Failed { error, .. } => {
                     open = match outcome_of(error) {
-                        Outcome::NotExecuted | Outcome::Rejected => None,
+                        FailureKind::NotExecuted | FailureKind::Rejected => None,
                         // Traces without intents: the failure stands for the attempt.
-                        Outcome::Unknown => Some((open.map_or(event.index, |(sent, _)| sent), Some(error.clone()))),
+                        FailureKind::Unknown => Some((open.map_or(event.index, |(sent, _)| sent), Some(error.clone()))),
                     };
                 }
                 Did::LookedUp => open = None,

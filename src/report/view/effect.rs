@@ -31,7 +31,7 @@ pub fn effect_in_flight(session: &Session) -> Value {
     };
     object([
         ("index", session.progress().effects.saturating_sub(1).into()),
-        ("type", effect.kind.word().into()),
+        ("type", effect.kind.as_str().into()),
         ("place", place_of(&effect.kind).into()),
         ("step", session.agent().map_or(0, |agent| agent.run().state.step).into()),
         ("label", effect_label(&effect.kind).into()),

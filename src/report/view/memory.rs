@@ -21,7 +21,7 @@ pub(super) fn memory_view(session: &Session, run: &Run, known_messages: usize) -
     ]);
     object([
         ("step", state.step.into()),
-        ("status", state.status.word().into()),
+        ("status", state.status.as_str().into()),
         ("plan", plan),
         ("messages", state.messages.iter().skip(known_messages).map(message_view).collect()),
         ("guards", guard_figures(run, session.config()).into_iter().map(guard_view).collect()),
@@ -44,5 +44,5 @@ fn message_view(message: &Arc<Message>) -> Value {
 fn guard_view(figures: Figures) -> Value {
     let Figures { guard, observed, limit, share } = figures;
     let share = number(&format!("{}.{:03}", share / 1_000, share % 1_000));
-    object([("name", guard.word().into()), ("observed", observed.into()), ("limit", limit.into()), ("share", share)])
+    object([("name", guard.as_str().into()), ("observed", observed.into()), ("limit", limit.into()), ("share", share)])
 }

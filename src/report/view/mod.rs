@@ -18,7 +18,7 @@ pub use storage::{Snapshots, snapshots_view};
 
 use super::describe::clock;
 use crate::agent::run::Run;
-use crate::lab::driver_state::SeatState;
+use crate::lab::driver_state::Liveness;
 use crate::lab::invariants::{Evidence, INVARIANTS, Invariant, Kind};
 use crate::lab::ledger::Row;
 use crate::lab::mechanisms::Mechanism;
@@ -52,8 +52,8 @@ pub struct Known {
 /// The panels as they are now.
 pub fn view(session: &Session, host: HostFacts, known: Known) -> Value {
     let run = session.agent().map(|agent| agent.run());
-    let moment = Moment { log: session.log(), world: session.world(), run, at_ms: session.now_ms() };
-    assemble(session, &moment, storage::storage_view(session.log(), host), known)
+    let half_step = HalfStep { log: session.log(), world: session.world(), run, at_ms: session.now_ms() };
+    assemble(session, &half_step, storage::storage_view(session.log(), host), known)
 }
 
 /// The panels as they were right after a record; what later became of the run is left out.
@@ -73,20 +73,20 @@ pub fn view_at(session: &Session, index: usize) -> Value {
     };
     let world = session.world().as_of(rows.iter().position(later).unwrap_or(rows.len()));
     let living = run.as_ref().filter(|_| !was_dead.unwrap_or(false));
-    let moment = Moment { log, world: &world, run: living, at_ms };
-    assemble(session, &moment, storage::storage_as_of(session, log), Known::default())
+    let half_step = HalfStep { log, world: &world, run: living, at_ms };
+    assemble(session, &half_step, storage::storage_as_of(session, log), Known::default())
 }
 
 /// What is shown, now or then.
-struct Moment<'a> {
+struct HalfStep<'a> {
     log: &'a [Arc<Record>],
     world: &'a World,
     run: Option<&'a Run>,
     at_ms: u64,
 }
 
-fn assemble(session: &Session, moment: &Moment, storage: Value, known: Known) -> Value {
-    let &Moment { log, world, run, at_ms } = moment;
+fn assemble(session: &Session, half_step: &HalfStep, storage: Value, known: Known) -> Value {
+    let &HalfStep { log, world, run, at_ms } = half_step;
     let is_now = log.len() == session.log().len();
     let scenario = session.scenario();
     let start = start_ms(session);
@@ -105,7 +105,7 @@ fn assemble(session: &Session, moment: &Moment, storage: Value, known: Known) ->
         _ => "running",
     };
     let mechanism = |one: Mechanism| object([("id", one.text().id.into()), ("on", session.mechanisms().has(one).into())]);
-    let armed = session.armed().map(|(index, when)| object([("index", index.into()), ("when", when.word().into())]));
+    let armed = session.armed().map(|(index, when)| object([("index", index.into()), ("when", when.as_str().into())]));
     object([
         ("run_id", Value::from(&*session.config().run_id)),
         ("scenario_id", Value::from(scenario.id.as_str())),
@@ -117,29 +117,29 @@ fn assemble(session: &Session, moment: &Moment, storage: Value, known: Known) ->
         ("now_s", seconds(at_ms.saturating_sub(start))),
         ("clock", clock(at_ms).into()),
         ("phase", phase.into()),
-        ("status", status.map(|status| status.word()).into()),
-        ("sentence", sentence(session, log, phase, status.map(|status| status.word())).into()),
+        ("status", status.map(|status| status.as_str()).into()),
+        ("sentence", sentence(session, log, phase, status.map(|status| status.as_str())).into()),
         ("in_flight", if is_now { effect_in_flight(session) } else { Value::Null }),
         ("armed", armed.into()),
         ("record_count", log.len().into()),
         ("memory", run.map(|run| memory::memory_view(session, run, known.messages)).into()),
         ("storage", storage),
         ("world", world::world_view(session, world, start, known.rows)),
-        ("invariants", invariant_views(session, moment, status.is_some() && is_told)),
+        ("invariants", invariant_views(session, half_step, status.is_some() && is_told)),
         ("crashes", session.progress().crashes.into()),
         ("resumes", session.progress().resumes.into()),
-        ("rival", if is_now { rival_view(session).into() } else { Value::Null }),
+        ("rival", if is_now { second_writer_view(session).into() } else { Value::Null }),
     ])
 }
 
-fn rival_view(session: &Session) -> Option<Value> {
-    let rival = session.rival()?;
-    let state = match rival.state() {
-        SeatState::Working => "working",
-        SeatState::Fenced | SeatState::Dead => "fenced",
-        SeatState::Stopped(_) => "stopped",
+fn second_writer_view(session: &Session) -> Option<Value> {
+    let second_writer = session.second_writer()?;
+    let state = match second_writer.state() {
+        Liveness::Working => "working",
+        Liveness::Fenced | Liveness::Dead => "fenced",
+        Liveness::Stopped(_) => "stopped",
     };
-    Some(object([("state", state.into()), ("step", rival.agent()?.run().state.step.into())]))
+    Some(object([("state", state.into()), ("step", second_writer.agent()?.run().state.step.into())]))
 }
 
 /// What is going on, in one sentence.
@@ -159,8 +159,8 @@ fn sentence(session: &Session, log: &[Arc<Record>], phase: &str, status: Option<
     }
 }
 
-fn invariant_views(session: &Session, moment: &Moment, is_over: bool) -> Value {
-    let &Moment { log, world, .. } = moment;
+fn invariant_views(session: &Session, half_step: &HalfStep, is_over: bool) -> Value {
+    let &HalfStep { log, world, .. } = half_step;
     let evidence = Evidence { scenario: session.scenario(), config: session.config(), world, log };
     let view = |invariant: &Invariant| {
         let breach = session.breach(invariant.id).filter(|breach| breach.record.is_none_or(|record| record < log.len()));
@@ -174,7 +174,7 @@ fn invariant_views(session: &Session, moment: &Moment, is_over: bool) -> Value {
         object([
             ("id", invariant.id.into()),
             ("name", invariant.name.into()),
-            ("kind", invariant.kind.word().into()),
+            ("kind", invariant.kind.as_str().into()),
             ("verdict", verdict.into()),
             ("record", breach.and_then(|breach| breach.record).into()),
             ("explanation", explanation.into()),

@@ -53,7 +53,7 @@ impl RecordView {
             ("call_id", self.call_id.as_deref().into()),
             ("attempt", self.attempt.into()),
             ("text", self.text.as_str().into()),
-            ("tone", self.tone.word().into()),
+            ("tone", self.tone.as_str().into()),
             ("line", self.line.as_str().into()),
         ])
     }

@@ -152,7 +152,7 @@ fn inbox_views(world: &World, at_s: impl Fn(u64) -> Value, known_rows: usize) ->
             continue;
         }
         let (status, approver, note) = match question.decided.map(|row| &row.entry) {
-            Some(Entry::Decision { status, approver, note, .. }) => (status.word(), Some(approver), note.as_ref()),
+            Some(Entry::Decision { status, approver, note, .. }) => (status.as_str(), Some(approver), note.as_ref()),
             _ if lost.is_some() => ("lost", None, None),
             _ => ("open", None, None),
         };

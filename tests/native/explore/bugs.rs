@@ -6,9 +6,9 @@ use std::sync::Arc;
 use crashlab::agent::protocol::EffectKind;
 use crashlab::agent::state::AgentState;
 use crashlab::lab::explore::choice::Bounds;
-use crashlab::lab::explore::fingerprint::Print;
+use crashlab::lab::explore::fingerprint::Fingerprint;
 use crashlab::lab::explore::node::SearchStore;
-use crashlab::lab::explore::{Explorer, Verdict};
+use crashlab::lab::explore::{Explorer, SearchVerdict};
 use crashlab::lab::invariants::INVARIANTS;
 use crashlab::lab::scenario::Scenario;
 use crashlab::lab::session::{Session, Setup};
@@ -101,7 +101,7 @@ impl SearchStore for Storage {
         false
     }
 
-    fn hash_pending(&self, out: &mut Print) {
+    fn hash_pending(&self, out: &mut Fingerprint) {
         self.held.hash(out);
     }
 }
@@ -234,7 +234,7 @@ fn each_of_twelve_bugs_of_the_core_is_found_within_the_default_bounds() {
         let progress = explorer.run();
         let broken: Vec<_> = (0..INVARIANTS.len())
             .filter_map(|place| match explorer.verdict(place) {
-                Verdict::Broken(choices) => Some((INVARIANTS[place].id, choices.len())),
+                SearchVerdict::Broken(choices) => Some((INVARIANTS[place].id, choices.len())),
                 _ => None,
             })
             .collect();
@@ -250,7 +250,7 @@ fn without_a_bug_the_same_scenarios_and_the_same_storage_are_fine() {
         let mut explorer = search(&bug);
         explorer.step(30_000);
         for (place, invariant) in INVARIANTS.iter().enumerate() {
-            assert!(!matches!(explorer.verdict(place), Verdict::Broken(_)), "{}", invariant.name);
+            assert!(!matches!(explorer.verdict(place), SearchVerdict::Broken(_)), "{}", invariant.name);
         }
     }
 }

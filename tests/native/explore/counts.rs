@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use crashlab::lab::explore::choice::Bounds;
-use crashlab::lab::explore::{Explorer, Verdict};
+use crashlab::lab::explore::{Explorer, SearchVerdict};
 use crashlab::lab::invariants::{INVARIANTS, Kind};
 use crashlab::lab::mechanisms::Mechanisms;
 use crashlab::lab::session::Setup;
@@ -21,7 +21,7 @@ fn count(id: &str, crashes: u8, faults: u8, decisions: u8) -> String {
     assert!(!progress.hit_limit, "{id}: {progress:?}");
     for (place, invariant) in INVARIANTS.iter().enumerate() {
         let verdict = explorer.verdict(place);
-        if let Verdict::Broken(choices) = &verdict {
+        if let SearchVerdict::Broken(choices) = &verdict {
             let story = explorer.tell(choices).unwrap();
             let why = story.clauses(place).pop().unwrap().text;
             let plain = |choice: &&crashlab::lab::explore::choice::Choice| format!("{choice:?}") != "GoOn";
@@ -32,7 +32,7 @@ fn count(id: &str, crashes: u8, faults: u8, decisions: u8) -> String {
                 .collect();
             panic!("{id}: {}: {why}; {} choices: {places:?}", invariant.id, choices.len());
         }
-        let happens = verdict == Verdict::NeverHappens && invariant.kind == Kind::Sometimes;
+        let happens = verdict == SearchVerdict::NeverHappens && invariant.kind == Kind::Sometimes;
         assert!(!happens || !expects_a_refund(&scenario), "{id}: {}", invariant.name);
     }
     let runs = explorer.runs().unwrap();

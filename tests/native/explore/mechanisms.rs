@@ -1,8 +1,8 @@
 //! Each mechanism off alone is found out, in the scenario and by the invariant that its text names, by a run that cannot be shorter.
 
 use crashlab::lab::explore::choice::{Bounds, Choice};
-use crashlab::lab::explore::story::Story;
-use crashlab::lab::explore::{Explorer, Verdict};
+use crashlab::lab::explore::story::ExploredRun;
+use crashlab::lab::explore::{Explorer, SearchVerdict};
 use crashlab::lab::invariants::INVARIANTS;
 use crashlab::lab::mechanisms::{Mechanism, Mechanisms};
 use crashlab::lab::session::Setup;
@@ -31,14 +31,16 @@ fn each_mechanism_off_alone_breaks_its_invariant_by_a_shortest_run() {
             let mut explorer = search(off, bounds);
             explorer.run();
             match explorer.verdict(place) {
-                Verdict::Broken(choices) => Some((bounds, explorer, choices)),
+                SearchVerdict::Broken(choices) => Some((bounds, explorer, choices)),
                 _ => None,
             }
         });
         let (bounds, explorer, choices) = found.unwrap_or_else(|| panic!("{}: {} is not broken", text.id, text.breaks));
         let mut plain = search(off, bounds).without_merging();
         plain.run();
-        let Verdict::Broken(shortest) = plain.verdict(place) else { panic!("{}: plain enumeration finds nothing", text.id) };
+        let SearchVerdict::Broken(shortest) = plain.verdict(place) else {
+            panic!("{}: plain enumeration finds nothing", text.id)
+        };
         assert_eq!(choices.len(), shortest.len(), "{}", text.id);
 
         // The run tells itself, and only its last choice breaks the invariant.
@@ -50,7 +52,7 @@ fn each_mechanism_off_alone_breaks_its_invariant_by_a_shortest_run() {
 
         let mut mended = search(on, bounds);
         mended.run();
-        assert_eq!(mended.verdict(place), Verdict::Holds, "{}: it does not help", text.id);
+        assert_eq!(mended.verdict(place), SearchVerdict::Holds, "{}: it does not help", text.id);
     }
 }
 
@@ -64,7 +66,7 @@ fn check_twin(explorer: &Explorer<MemoryStore>, choices: &[crashlab::lab::explor
     };
     assert_eq!(twin.choices[..twin.parts_at], choices[..twin.parts_at], "{id}");
     assert_ne!(twin.choices[twin.parts_at], choices[twin.parts_at], "{id}");
-    let story: Story<MemoryStore> = explorer.tell(&twin.choices).unwrap();
+    let story: ExploredRun<MemoryStore> = explorer.tell(&twin.choices).unwrap();
     let end = story.states.last().unwrap();
     assert!(end.session.status().is_some() && end.session.breaches().is_empty(), "{id}: {:?}", end.session.breaches());
     // Behind the parting every run breaks something: that is the point of no return.
@@ -81,7 +83,7 @@ fn a_run_says_where_it_can_no_longer_be_saved() {
     let mut explorer = Explorer::new(setup, Bounds { crashes: 1, faults: 0, ..Bounds::default() }).unwrap();
     explorer.run();
     let place = place_of("refunded_once");
-    let Verdict::Broken(choices) = explorer.verdict(place) else { panic!("not broken") };
+    let SearchVerdict::Broken(choices) = explorer.verdict(place) else { panic!("not broken") };
     let futures = explorer.futures(&choices, place).unwrap();
     // At the start most runs can still go well (a denial refunds nothing), at the end none can.
     assert!(futures[0].broken > 0 && futures[0].broken < futures[0].all, "{:?}", futures[0]);
@@ -99,7 +101,7 @@ fn a_run_that_breaks_something_has_no_crash_that_it_could_do_without() {
         let bounds = Bounds { crashes, faults: 0, decisions: 1, ..Bounds::default() };
         let mut explorer = Explorer::new(setup.clone(), bounds).unwrap();
         explorer.run();
-        let Verdict::Broken(choices) = explorer.verdict(place) else { panic!("it holds with {crashes} crashes") };
+        let SearchVerdict::Broken(choices) = explorer.verdict(place) else { panic!("it holds with {crashes} crashes") };
         assert_eq!(choices.iter().filter(|choice| **choice == Choice::Crash).count(), 1);
         choices
     });

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crashlab::lab::explore::choice::Bounds;
 use crashlab::lab::explore::replay::{Misfit, Replay};
-use crashlab::lab::explore::{Explorer, Verdict};
+use crashlab::lab::explore::{Explorer, SearchVerdict};
 use crashlab::lab::invariants::INVARIANTS;
 use crashlab::lab::mechanisms::{Mechanism, Mechanisms};
 use crashlab::lab::session::Setup;
@@ -26,7 +26,7 @@ fn found(mechanism: Mechanism) -> (Setup, Replay) {
     let mut explorer = Explorer::new(setup.clone(), bounds).unwrap();
     explorer.run();
     let place = INVARIANTS.iter().position(|invariant| invariant.id == text.breaks).unwrap();
-    let Verdict::Broken(choices) = explorer.verdict(place) else { panic!("{} is not broken", text.breaks) };
+    let SearchVerdict::Broken(choices) = explorer.verdict(place) else { panic!("{} is not broken", text.breaks) };
     let replay = Replay::of(&setup, &choices).unwrap();
     assert_eq!(replay.all_choices(&setup).unwrap(), choices);
     (setup, replay)

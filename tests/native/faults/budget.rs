@@ -41,7 +41,7 @@ fn f20_of_a_budget_of_1000_tokens_what_was_spent_before_a_crash_stays_spent() {
     assert_eq!(model_calls(calm.world()), 2);
     for (effect, when, kind) in crash_points(&scenario) {
         let (session, _) = ran_with_crash(&scenario, effect, when);
-        let place = format!("{when:?} effect {effect}, {}", kind.word());
+        let place = format!("{when:?} effect {effect}, {}", kind.as_str());
         assert_eq!(session.status(), Some(Status::BudgetTokens), "{place}");
         // A call in doubt counts as projected, so less is left after it, never more.
         let stop = last(&session, "stop");
@@ -57,7 +57,7 @@ fn f20_a_budget_in_usd_is_never_exceeded_and_never_handed_out_again() {
     let scenario = crate::support::scenario("budget");
     for (effect, when, kind) in crash_points(&scenario) {
         let (session, _) = ran_with_crash(&scenario, effect, when);
-        let place = format!("{when:?} effect {effect}, {}", kind.word());
+        let place = format!("{when:?} effect {effect}, {}", kind.as_str());
         assert_unbroken(&session, &place);
         assert_eq!(session.status(), Some(Status::BudgetUsd), "{place}");
         let stop = last(&session, "stop");
@@ -172,7 +172,7 @@ fn f23_an_hour_of_waiting_for_a_person_does_not_use_up_a_deadline_of_a_minute() 
     assert_eq!(ran(&scenario).0.status(), Some(Status::Done));
     for (effect, when, kind) in crash_points(&scenario) {
         let (session, _) = ran_with_crash(&scenario, effect, when);
-        assert_eq!(session.status(), Some(Status::Done), "{when:?} effect {effect}, {}", kind.word());
+        assert_eq!(session.status(), Some(Status::Done), "{when:?} effect {effect}, {}", kind.as_str());
     }
 }
 
@@ -238,7 +238,7 @@ fn always_stops_as(scenario: &Arc<Scenario>, status: Status, observed: &Value) {
     };
     check(&ran(scenario).0, "without a crash");
     for (effect, when, kind) in crash_points(scenario) {
-        check(&ran_with_crash(scenario, effect, when).0, &format!("{when:?} effect {effect}, {}", kind.word()));
+        check(&ran_with_crash(scenario, effect, when).0, &format!("{when:?} effect {effect}, {}", kind.as_str()));
     }
 }
 

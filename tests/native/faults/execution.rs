@@ -1,7 +1,7 @@
 //! Crash and double execution: items 1 to 7.
 
 use crashlab::agent::protocol::EffectKind;
-use crashlab::lab::crash_points::Progress;
+use crashlab::lab::crash_points::RunProgress;
 use crashlab::lab::mechanisms::Mechanism;
 use crashlab::lab::scenario::When;
 use crashlab::lab::session::{Session, Setup};
@@ -195,7 +195,7 @@ fn f03_a_resume_while_a_slow_tool_runs_leaves_one_effect() {
         let mut first_tab = Session::start(Setup::of(&scenario), &mut store).unwrap();
         run_until(&mut first_tab, &mut store, |session| is_at_tool(session, "issue_refund", when));
         let rows = first_tab.world().rows().to_vec();
-        let mut second_tab = Session::reopen(Setup::of(&scenario), rows, Progress::default(), &store);
+        let mut second_tab = Session::reopen(Setup::of(&scenario), rows, RunProgress::default(), &store);
         second_tab.resume(&mut store).unwrap();
         assert_eq!(second_tab.run_to_end(&mut store), Ok(Status::Done));
         let written = store.clone();
@@ -239,7 +239,7 @@ fn crash_everywhere(turns: &[Value], check: impl Fn(&Session, &MemoryStore, &str
     let (calm, store) = ran(&scenario);
     check(&calm, &store, "without a crash");
     for (effect, when, kind) in crash_points(&scenario) {
-        let place = format!("{when:?} effect {effect}, {}", kind.word());
+        let place = format!("{when:?} effect {effect}, {}", kind.as_str());
         let (session, store) = ran_with_crash(&scenario, effect, when);
         assert_eq!(session.status(), calm.status(), "{place}");
         assert_eq!(observations(&session), observations(&calm), "{place}");
@@ -309,7 +309,7 @@ fn f06_an_edited_script_is_a_named_divergence_and_not_silently_continued() {
             refund["calls"][0]["args"]["amount"] = json!(2880);
         });
         let rows = session.world().rows().to_vec();
-        let mut other = Session::reopen(Setup::of(&edited), rows.clone(), Progress::default(), &store);
+        let mut other = Session::reopen(Setup::of(&edited), rows.clone(), RunProgress::default(), &store);
         let error = other.resume(&mut store).unwrap_err().to_string();
         let (was, is) = (&session.config().scenario, &other.config().scenario);
         let expected = format!(
@@ -335,7 +335,7 @@ fn f06_another_seed_and_other_mechanisms_are_named_too() {
         let mut setup = Setup::of(&scenario("double-charge"));
         change(&mut setup);
         let mut store = store.clone();
-        let mut other = Session::reopen(setup, Vec::new(), Progress::default(), &store);
+        let mut other = Session::reopen(setup, Vec::new(), RunProgress::default(), &store);
         other.resume(&mut store).unwrap_err().to_string()
     };
     let of_seed = resumed_with(|setup| setup.seed = 2);

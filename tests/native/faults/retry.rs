@@ -88,7 +88,7 @@ fn f17_failures_before_a_crash_count_against_the_attempts() {
         let (session, _) = ran_with_crash(&scenario, effect, when);
         // One more than without a crash at most: the one in doubt.
         let count = requests(session.world(), "search_kb");
-        assert!((4..=5).contains(&count), "{when:?} {effect} {}: {count} requests", kind.word());
+        assert!((4..=5).contains(&count), "{when:?} {effect} {}: {count} requests", kind.as_str());
         let attempts: Vec<u64> = of_type(&session, "tool_call").iter().map(|call| call["attempt"].as_u64().unwrap()).collect();
         assert!(attempts.windows(2).all(|pair| pair[1] == pair[0] + 1), "{when:?} {effect}: {attempts:?}");
     }

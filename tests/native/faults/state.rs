@@ -1,6 +1,6 @@
 //! State, storage, trace: items 26 to 29 and 31. What else the list has there belongs to reports and page.
 
-use crashlab::lab::crash_points::Progress;
+use crashlab::lab::crash_points::RunProgress;
 use crashlab::lab::ledger::{Entry, Row};
 use crashlab::lab::scenario::When;
 use crashlab::lab::session::{Session, Setup, Tick};
@@ -378,7 +378,7 @@ fn f31_runs_that_differ_in_anything_have_different_names() {
 fn f31_a_fresh_reopen_of_a_finished_run_shows_it_as_finished() {
     let (session, store) = ran(&scenario("double-charge"));
     let rows = session.world().rows().to_vec();
-    let reopened = Session::reopen(Setup::of(&scenario("double-charge")), rows, Progress::default(), &store);
+    let reopened = Session::reopen(Setup::of(&scenario("double-charge")), rows, RunProgress::default(), &store);
     assert_eq!(reopened.status(), Some(Status::Done));
     assert!(matches!(reopened.log().last().unwrap().body, RecordBody::Stop { .. }));
     assert_eq!(observations(&session).len(), 7);

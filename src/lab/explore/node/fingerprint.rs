@@ -9,8 +9,8 @@ use super::{Node, SearchStore};
 use crate::agent::fingerprint::{hash_effect, hash_record, hash_value};
 use crate::agent::protocol::Answer;
 use crate::agent::state::{AgentState, Message};
-use crate::lab::driver_state::{Seat, SeatState};
-use crate::lab::explore::fingerprint::Print;
+use crate::lab::driver_state::{DriverState, Liveness};
+use crate::lab::explore::fingerprint::Fingerprint;
 use crate::lab::faults::FaultTarget;
 use crate::lab::ledger::{Entry, Row};
 use crate::lab::session::Session;
@@ -19,12 +19,12 @@ use crate::record::RecordBody;
 impl<S: SearchStore> Node<S> {
     /// The print of this state.
     pub fn print(&mut self) -> u128 {
-        let mut out = Print::default();
+        let mut out = Fingerprint::default();
         let (session, memo) = (&self.session, &mut self.memo);
         let now_ms = session.now_ms();
         let scope = memo.scope;
         (self.left, memo.broken, memo.is_stuck, session.is_fenced(), session.status()).hash(&mut out);
-        (&session.progress().spots_met, session.progress().crashes).hash(&mut out);
+        (&session.progress().points_met, session.progress().crashes).hash(&mut out);
         memo.print_books(session, now_ms, &mut out);
         memo.history.hash_future(now_ms, &mut out);
         if let Some((effect, when)) = session.in_flight() {
@@ -56,8 +56,8 @@ impl<S: SearchStore> Node<S> {
         if scope.clock {
             now_ms.hash(&mut out);
         }
-        if let Some(rival) = self.session.rival() {
-            print_rival(rival, now_ms, scope, &mut out);
+        if let Some(second_writer) = self.session.second_writer() {
+            hash_second_writer(second_writer, now_ms, scope, &mut out);
         }
         if scope.log {
             self.memo.told.number().hash(&mut out);
@@ -73,7 +73,7 @@ impl<S: SearchStore> Node<S> {
     }
 
     /// What a resume would start from: the newest snapshot, and the records that would be replayed onto it.
-    fn print_storage(&mut self, out: &mut Print) {
+    fn print_storage(&mut self, out: &mut Fingerprint) {
         let now_ms = self.session.now_ms();
         let snapshots = self.store.snapshots();
         let newest = snapshots.first().and_then(|found| found.state.as_ref().ok());
@@ -125,7 +125,7 @@ impl<S: SearchStore> Node<S> {
 }
 
 impl Memo {
-    fn print_books(&self, session: &Session, now_ms: u64, out: &mut Print) {
+    fn print_books(&self, session: &Session, now_ms: u64, out: &mut Fingerprint) {
         self.books.number().hash(out);
         self.hits.hash(out);
         let model_faults = session.scenario().faults.iter().filter(|fault| fault.on == FaultTarget::Model);
@@ -153,7 +153,7 @@ impl Memo {
     }
 
     /// The print of a state, kept until the state changes.
-    fn print_of_state(&mut self, state: &Arc<AgentState>) -> Print {
+    fn print_of_state(&mut self, state: &Arc<AgentState>) -> Fingerprint {
         if let Some((known, print)) = &self.state
             && Arc::ptr_eq(known, state)
         {
@@ -169,20 +169,20 @@ impl Memo {
 }
 
 /// An agent that goes on beside the session's own, with all that it knows.
-fn print_rival(rival: &Seat, now_ms: u64, scope: Scope, out: &mut Print) {
-    rival.state().hash(out);
-    if rival.state() != SeatState::Working {
+fn hash_second_writer(second_writer: &DriverState, now_ms: u64, scope: Scope, out: &mut Fingerprint) {
+    second_writer.state().hash(out);
+    if second_writer.state() != Liveness::Working {
         return;
     }
-    if let Some((effect, when)) = rival.in_flight() {
+    if let Some((effect, when)) = second_writer.in_flight() {
         when.hash(out);
         hash_effect(&effect.kind, now_ms, out);
     }
-    if let Some((reply, due_ms)) = rival.reply() {
+    if let Some((reply, due_ms)) = second_writer.reply() {
         due_ms.saturating_sub(now_ms).hash(out);
         hash_answer(&reply.answer, out);
     }
-    if let Some(agent) = rival.agent() {
+    if let Some(agent) = second_writer.agent() {
         agent.hash_future(now_ms, out);
         let state = &agent.run().state;
         (print_state(state).number(), print_messages(None, &state.messages).number()).hash(out);
@@ -193,26 +193,26 @@ fn print_rival(rival: &Seat, now_ms: u64, scope: Scope, out: &mut Print) {
     }
 }
 
-fn print_state(state: &AgentState) -> Print {
-    let mut print = Print::default();
+fn print_state(state: &AgentState) -> Fingerprint {
+    let mut print = Fingerprint::default();
     state.hash_future(&mut print);
     print
 }
 
 /// The messages hashed in order, going on from a shorter conversation where it is the same.
-fn print_messages(known: Option<&(Arc<Vec<Arc<Message>>>, Print)>, messages: &Arc<Vec<Arc<Message>>>) -> Print {
-    let is_continued = |known: &&(Arc<Vec<Arc<Message>>>, Print)| match known.0.len().checked_sub(1) {
+fn print_messages(known: Option<&(Arc<Vec<Arc<Message>>>, Fingerprint)>, messages: &Arc<Vec<Arc<Message>>>) -> Fingerprint {
+    let is_continued = |known: &&(Arc<Vec<Arc<Message>>>, Fingerprint)| match known.0.len().checked_sub(1) {
         Some(last) => messages.get(last).is_some_and(|message| Arc::ptr_eq(message, &known.0[last])),
         None => true,
     };
-    let (from, mut print) = known.filter(is_continued).map_or((0, Print::default()), |known| (known.0.len(), known.1));
+    let (from, mut print) = known.filter(is_continued).map_or((0, Fingerprint::default()), |known| (known.0.len(), known.1));
     messages[from..].iter().for_each(|message| message.hash_future(&mut print));
     print
 }
 
 /// Hashes an answer that is under way. What storage calls a snapshot decides nothing.
-fn hash_answer(answer: &Answer, out: &mut Print) {
-    answer.word().hash(out);
+fn hash_answer(answer: &Answer, out: &mut Fingerprint) {
+    answer.as_str().hash(out);
     match answer {
         Answer::Durable | Answer::Saved { .. } | Answer::TimeHasCome | Answer::Expired => {}
         Answer::StorageFailed { message } => message.hash(out),

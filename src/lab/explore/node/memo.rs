@@ -9,7 +9,7 @@ use super::scope::{Counters, Scope};
 use crate::agent::fingerprint::hash_value;
 use crate::agent::run::{History, is_unknown};
 use crate::agent::state::{AgentState, Message};
-use crate::lab::explore::fingerprint::Print;
+use crate::lab::explore::fingerprint::Fingerprint;
 use crate::lab::ledger::{Entry, Row};
 use crate::lab::mechanisms::Mechanism;
 use crate::lab::session::Session;
@@ -24,7 +24,7 @@ pub(super) struct Memo {
     pub(super) rows: usize,
     pub(super) records: usize,
     /// The rows that matter, hashed in order.
-    pub(super) books: Print,
+    pub(super) books: Fingerprint,
     /// The place of the first question among the rows.
     pub(super) first_question: Option<usize>,
     /// How often each of the scenario's faults on tools has been within reach.
@@ -36,21 +36,21 @@ pub(super) struct Memo {
     /// What the model calls that are out can cost and use, while their intents have no result.
     pub(super) open: Vec<(u64, u64)>,
     /// The steps that the model has answered, hashed in order.
-    pub(super) answered: Print,
+    pub(super) answered: Fingerprint,
     /// The calls that the model has not heard of: a hash of step, tool and key, the step, whether the newest attempt was a blip, and how
     /// many attempts there were, as far as the invariant about blips counts.
     pub(super) calls: Vec<(u64, u32, bool, u32)>,
     /// The tools' results in the log, hashed in order.
-    pub(super) told: Print,
+    pub(super) told: Fingerprint,
     /// Whether the last choice brought a record about money, and one with an answer of the model or a result.
     pub(super) has_news: (bool, bool),
     /// True once the agent has moved on without a record.
     pub(super) is_ahead: bool,
     /// The newest record that was taken in.
     pub(super) last: Option<Arc<Record>>,
-    pub(super) state: Option<(Arc<AgentState>, Print)>,
-    pub(super) messages: Option<(Arc<Vec<Arc<Message>>>, Print)>,
-    pub(super) snapshot: Option<(Arc<AgentState>, Print)>,
+    pub(super) state: Option<(Arc<AgentState>, Fingerprint)>,
+    pub(super) messages: Option<(Arc<Vec<Arc<Message>>>, Fingerprint)>,
+    pub(super) snapshot: Option<(Arc<AgentState>, Fingerprint)>,
     /// The invariants that are broken, by place.
     pub(super) broken: u32,
     /// The new agent could not be made.
@@ -64,7 +64,7 @@ impl Memo {
             scope,
             rows: 0,
             records: 0,
-            books: Print::default(),
+            books: Fingerprint::default(),
             first_question: None,
             hits: vec![0; faults],
             model_calls: 0,
@@ -72,9 +72,9 @@ impl Memo {
             settled: 0,
             counters: Counters::default(),
             open: Vec::new(),
-            answered: Print::default(),
+            answered: Fingerprint::default(),
             calls: Vec::new(),
-            told: Print::default(),
+            told: Fingerprint::default(),
             last: None,
             has_news: (false, false),
             is_ahead: false,
@@ -89,7 +89,7 @@ impl Memo {
     /// The log is another one than was read.
     pub(super) fn forget_log(&mut self) {
         (self.history, self.records, self.settled) = (History::default(), 0, 0);
-        (self.answered, self.told, self.open) = (Print::default(), Print::default(), Vec::new());
+        (self.answered, self.told, self.open) = (Fingerprint::default(), Fingerprint::default(), Vec::new());
         self.counters = Counters { billed: self.counters.billed, ..Counters::default() };
     }
 
@@ -146,7 +146,7 @@ impl Memo {
             return;
         };
         let step = step_of(session, row);
-        let mut name = Print::default();
+        let mut name = Fingerprint::default();
         (step, tool, key).hash(&mut name);
         let name = name.finish();
         let is_repeatable = session.config().tool(tool).is_some_and(|spec| spec.idempotent || spec.read_only);
@@ -199,7 +199,7 @@ impl Memo {
             }
             RecordBody::ToolResult { tool, ok, result, .. } => {
                 // The call is over: what the model will hear of it is decided. Not so where a call can be made again behind its result.
-                if !self.scope.log && session.scenario().rival.is_none() {
+                if !self.scope.log && session.scenario().second_writer.is_none() {
                     let most = session.scenario().retry.max_attempts;
                     self.calls.retain_mut(|(_, step, is_blip, attempts)| {
                         let is_over = *step == record.step;

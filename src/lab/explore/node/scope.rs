@@ -27,12 +27,12 @@ impl Scope {
         let has = |all: &[Mechanism]| all.iter().all(|mechanism| mechanisms.has(*mechanism));
         let scenario = session.scenario();
         // Without one writer a second agent writes to the log what the first one does not know.
-        let is_plain = is_plain && (scenario.rival.is_none() || mechanisms.has(Mechanism::SingleWriter));
+        let is_plain = is_plain && (scenario.second_writer.is_none() || mechanisms.has(Mechanism::SingleWriter));
         let keeps_counters = has(&[Mechanism::Journal, Mechanism::Checkpoints, Mechanism::SavedGuards]) && is_plain;
         Scope {
             money: !keeps_counters,
             time: !is_plain,
-            clock: scenario.herd.is_some() || scenario.faults.iter().any(|fault| names_a_date(&fault.kind)),
+            clock: scenario.fleet.is_some() || scenario.faults.iter().any(|fault| names_a_date(&fault.kind)),
             log: !(keeps_counters && mechanisms.has(Mechanism::DurableApprovals)),
             everything: !INVARIANTS.iter().all(|invariant| reads_of(invariant.id).is_some()),
         }
