@@ -102,6 +102,30 @@ pub fn gap_label(effect: &EffectKind, when: When) -> String {
     }
 }
 
+/// The instant before or after an effect as a stable id, such as `after:call_tool:issue_refund`: unlike its label, it never changes with
+/// the wording. A repeated attempt has its number at the end.
+pub fn gap_id(effect: &EffectKind, when: When) -> String {
+    let (subject, attempt) = match effect {
+        EffectKind::Append(record) => {
+            let tool = match &record.body {
+                RecordBody::ToolRetry { tool, .. }
+                | RecordBody::ApprovalRequest { tool, .. }
+                | RecordBody::Approval { tool, .. }
+                | RecordBody::ToolCall { tool, .. }
+                | RecordBody::ToolResult { tool, .. } => format!(":{tool}"),
+                _ => String::new(),
+            };
+            (format!(":{}{tool}", record.body.kind()), 1)
+        }
+        EffectKind::CallModel { attempt, .. } => (String::new(), *attempt),
+        EffectKind::CallTool { call, attempt, .. } => (format!(":{}", call.name), *attempt),
+        EffectKind::AskApproval { tool, .. } => (format!(":{tool}"), 1),
+        EffectKind::Wait { .. } | EffectKind::SaveCheckpoint { .. } | EffectKind::Stop { .. } => (String::new(), 1),
+    };
+    let attempt = if attempt > 1 { format!(":{attempt}") } else { String::new() };
+    format!("{}:{}{subject}{attempt}", when.as_str(), effect.as_str())
+}
+
 /// A tool's work as a sentence: what, and what is and was done with it.
 fn command(tool: &str) -> (String, &'static str, &'static str) {
     let (subject, before, after) = match tool {

@@ -4,19 +4,16 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::ledger::{Entry, Row};
 use super::scenario::Scenario;
 use super::world::World;
 use crate::agent::config::Config;
-use crate::agent::run::is_unknown;
 use crate::base::canonical::canonical;
 use crate::base::json::decimal;
 use crate::base::money::{PicoUsd, cents_text};
 use crate::base::text::{contains, plural};
 use crate::lab::answer_check::untruth;
-use crate::record::{ApprovalStatus, InDoubt, Record, RecordBody};
+use crate::record::{ApprovalStatus, InDoubt, Record, RecordBody, StopCause};
 
 /// All that an invariant is judged from.
 pub struct Evidence<'a> {
@@ -237,15 +234,11 @@ fn spend_recorded(evidence: &Evidence) -> Result<String, String> {
                 open.pop();
             }
             RecordBody::LlmRetry(retry) => {
-                let projected = open.pop().filter(|_| is_unknown(&retry.error));
+                let projected = open.pop().filter(|_| retry.failure.may_have_run());
                 recorded = recorded.plus(projected.unwrap_or_default());
             }
             // A last attempt that certainly was not executed cost nothing.
-            RecordBody::Stop { explanation, .. }
-                if explanation.get("error").and_then(Value::as_str).is_some_and(|error| !is_unknown(error)) =>
-            {
-                open.clear();
-            }
+            RecordBody::Stop { cause: cause @ StopCause::ModelFailed { .. }, .. } if !cause.model_may_have_run() => open.clear(),
             // What the log does not call in doubt here is forgotten by who goes on.
             RecordBody::Resume { in_doubt, .. } => {
                 open.clear();
@@ -357,7 +350,7 @@ fn intent_of<'a>(evidence: &'a Evidence, row: &Row) -> Option<&'a Record> {
 fn no_circles(evidence: &Evidence) -> Result<String, String> {
     let limit = evidence.config.limits.max_stale_steps;
     let told = |record: &'_ Arc<Record>| match &record.body {
-        RecordBody::ToolResult { tool, ok, result, .. } => Some((tool.clone(), *ok, result.clone())),
+        RecordBody::ToolResult { tool, outcome, result, .. } => Some((tool.clone(), *outcome, result.clone())),
         _ => None,
     };
     let (mut stale, mut step) = (0, u32::MAX);
@@ -416,8 +409,8 @@ fn stands_behind_its_records(evidence: &Evidence, place: usize, tool: &Arc<str>,
         return Ok(());
     };
     let is_approval = |record: &Arc<Record>| match &record.body {
-        RecordBody::Approval { tool: of, args: with, decision: ApprovalStatus::Approved, .. } => {
-            of == tool && canonical(with) == **args
+        RecordBody::Approval { tool: of, args: with, decision, .. } => {
+            decision.status == ApprovalStatus::Approved && of == tool && canonical(with) == **args
         }
         _ => false,
     };

@@ -195,7 +195,7 @@ pub fn complete(script: &[Turn], request: &ModelRequest) -> Result<Completion, F
             Some(newest) => format!("after {}: {}", newest.tool, newest.text),
             None => "at the start".to_string(),
         };
-        return Err(Failure::new(FailureCode::Rejected, format!("the script has no turn {place}")));
+        return Err(Failure::new(FailureCode::Unscripted, format!("the script has no turn {place}")));
     };
     let calls_before: usize = request
         .messages

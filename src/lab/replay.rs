@@ -7,9 +7,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::session::{Session, SessionError, Tick};
-use crate::agent::protocol::Decision;
 use crate::base::json::{Fields, wrong};
 use crate::log::store::Store;
+use crate::record::Decision;
 
 /// What somebody can do to a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -204,7 +204,7 @@ fn kind(session: &mut Session, store: &mut dyn Store, kind: &CommandKind) -> Res
         CommandKind::Decide { approved, approver, note } => {
             let open = session.world().inbox().into_iter().find(|question| question.decided.is_none());
             let key = open.map(|question| question.key.clone()).ok_or("no question is open")?;
-            let decision = Decision { approved: *approved, approver: format!("human:{approver}").into(), note: note.clone() };
+            let decision = Decision::new(*approved, format!("human:{approver}"), note.clone());
             session.decide(&key, decision).map_err(|error| error.to_string())
         }
     }

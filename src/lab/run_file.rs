@@ -24,11 +24,10 @@ use super::replay::{Command, Misfit, Until, replay};
 use super::scenario::Scenario;
 use super::session::{Session, SessionError, Setup};
 use crate::agent::state::AgentState;
-use crate::base::hash::hash64;
 use crate::base::json::{Fields, ReadError, count, parse, read};
 use crate::log::checkpoint;
 use crate::log::store::MemoryStore;
-use crate::record::Record;
+use crate::record::{Record, log_digest};
 
 /// The version of the format.
 pub const VERSION: u64 = 1;
@@ -136,7 +135,7 @@ impl RunFile {
             checkpoint: checkpoint.map(str::to_string),
             commands: commands.to_vec(),
             half_step,
-            log: digest(log),
+            log: log_digest(log),
         }
     }
 
@@ -158,7 +157,7 @@ impl RunFile {
         };
         let mut session = begun.map_err(RunFileError::Session)?;
         replay(&mut session, &mut store, &self.commands, Until::HalfStep(self.half_step)).map_err(RunFileError::Misfit)?;
-        let (recorded, now) = (self.log, digest(session.log()));
+        let (recorded, now) = (self.log, log_digest(session.log()));
         if recorded == now { Ok((session, store)) } else { Err(RunFileError::Log { recorded, now }) }
     }
 
@@ -240,10 +239,4 @@ impl RunFile {
             log: (usize::try_from(from.u64("records")).unwrap_or(usize::MAX), log_digest),
         }
     }
-}
-
-/// How many records there are, and a digest of their text.
-fn digest(log: &[Arc<Record>]) -> (usize, u64) {
-    let text: String = log.iter().map(|record| record.to_line() + "\n").collect();
-    (log.len(), hash64(text.as_bytes()))
 }

@@ -434,7 +434,7 @@ fn read_tools(from: &Fields) -> Vec<ToolSpec> {
 fn read_expect(from: &Fields) -> Expect {
     from.only(&["status", "refunds", "questions", "notes", "model_calls", "broken"]);
     let status = from.optional("status", Fields::str);
-    if status.is_some_and(|word| Status::from_name(word).is_none()) {
+    if status.is_some_and(|word| word.parse::<Status>().is_err()) {
         from.note_wrong("status", "a status, such as done or max_steps");
     }
     let broken = from.optional("broken", Fields::strs).unwrap_or_default();

@@ -18,14 +18,14 @@ pub use super::setup::Setup;
 use super::world::{Reply, ToolRequest, World};
 use crate::agent::Agent;
 use crate::agent::config::Config;
-use crate::agent::protocol::{Answer, Decision, Effect, EffectKind, Event};
+use crate::agent::protocol::{Answer, Effect, EffectKind, Event};
 use crate::agent::state::AgentState;
-use crate::lab::crash_points::{RunProgress, gap_label};
+use crate::lab::crash_points::{RunProgress, gap_id, gap_label};
 use crate::lab::driver_state::{DriverStage, DriverState};
 use crate::lab::fleet::Fleet;
 use crate::log::recovery::{RecoveryError, recover};
 use crate::log::store::{Durable, Store, StoreError, Writer};
-use crate::record::{Record, RecordBody, Status};
+use crate::record::{Decision, Record, RecordBody, Status};
 
 /// A run in the lab: agent, world, clock, and where the driver stands. Its storage is handed in with each call.
 #[derive(Clone, Debug)]
@@ -287,7 +287,7 @@ impl Session {
                 let injected = self.injected_fault();
                 self.world.call_tool(&ToolRequest { call: call.clone(), key, expected_version }, now_ms, cause, injected.as_ref())
             }
-            EffectKind::AskApproval { tool, args, approval_key } => {
+            EffectKind::AskApproval { tool, args, approval_key, .. } => {
                 self.world.ask(approval_key, tool, args, now_ms, cause);
                 self.driver_state.stage = DriverStage::Asked(effect.clone());
                 if self.dies_here(&effect, When::After) {
@@ -361,8 +361,11 @@ impl Session {
         self.now_ms = self.now_ms.max(due_ms);
         if let Some(agent) = &mut self.driver_state.agent {
             let event = Event { effect: effect.id, at_ms: self.now_ms, answer: reply.answer };
-            let taken = agent.handle(event);
-            debug_assert!(taken.is_ok(), "{taken:?}");
+            if let Err(error) = agent.handle(event) {
+                // It can only be replaced, and its log says by what.
+                self.crash_at(format!("it failed: {error}"), None, store);
+                return Tick::Crashed { armed: false };
+            }
         }
         self.ask_agent(store)
     }
@@ -383,13 +386,21 @@ impl Session {
         if self.driver_state.agent.is_none() || matches!(self.driver_state.stage, DriverStage::Stopped(_)) {
             return;
         }
-        let at: Arc<str> = self.place().into();
+        let (at, point) = self.place();
+        self.crash_at(at, point, store);
+    }
+
+    fn crash_at(&mut self, at: String, point: Option<String>, store: &mut dyn Store) {
         let step = self.driver_state.agent.as_ref().map_or(0, |agent| agent.run().state.step);
         self.driver_state.agent = None;
         self.driver_state.stage = DriverStage::Dead;
         self.progress.crashes += 1;
-        let record =
-            Arc::new(Record { ts_ms: self.now_ms, run_id: self.config.run_id.clone(), step, body: RecordBody::Crash { at } });
+        let record = Arc::new(Record {
+            ts_ms: self.now_ms,
+            run_id: self.config.run_id.clone(),
+            step,
+            body: RecordBody::Crash { at: at.into(), point: point.map(Arc::from) },
+        });
         // The mark is the lab's, for the reader; where it cannot be written, nothing depends on it.
         if store.append(Writer { epoch: self.driver_state.epoch, fenced: true }, &record).is_ok() {
             Arc::make_mut(&mut self.log).push(record);
@@ -411,13 +422,14 @@ impl Session {
         self.now_ms = known.max().unwrap_or(self.scenario.start_ms);
     }
 
-    /// Where the agent stands, for a crash's record.
-    fn place(&self) -> String {
+    /// Where the agent stands, for a crash's record: in words, and as a crash point's id.
+    fn place(&self) -> (String, Option<String>) {
+        let gap = |effect: &Effect, when| (gap_label(&effect.kind, when), Some(gap_id(&effect.kind, when)));
         match &self.driver_state.stage {
-            DriverStage::Issued(effect) => gap_label(&effect.kind, When::Before),
-            DriverStage::Happened { effect, .. } | DriverStage::Asked(effect) => gap_label(&effect.kind, When::After),
+            DriverStage::Issued(effect) => gap(effect, When::Before),
+            DriverStage::Happened { effect, .. } | DriverStage::Asked(effect) => gap(effect, When::After),
             DriverStage::Dead | DriverStage::Fresh | DriverStage::Stopped(_) | DriverStage::Fenced => {
-                "between two effects".to_string()
+                ("between two effects".to_string(), None)
             }
         }
     }

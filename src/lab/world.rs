@@ -289,7 +289,7 @@ impl World {
     pub fn closed_as(&self) -> Option<Status> {
         self.rows.iter().rev().find_map(|row| match &row.entry {
             Entry::Mail { .. } => Some(Status::Done),
-            Entry::HandOver { status } => Status::from_name(status),
+            Entry::HandOver { status } => status.parse().ok(),
             _ => None,
         })
     }

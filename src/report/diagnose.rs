@@ -17,7 +17,7 @@ use super::story::{Call, Did, Story, outcome_of, stories, usd};
 use crate::base::json::{count, decimal};
 use crate::base::money::PicoUsd;
 use crate::base::text::{plural, preview};
-use crate::record::FailureKind;
+use crate::record::{FailureCode, FailureKind, RecordedFailure};
 use done::done;
 use troubles::troubles;
 use unfinished::{in_the_past, unfinished};
@@ -264,7 +264,7 @@ fn model_failed(story: &Story, index: usize, stop: &Value) -> Finding {
     let retries: Vec<usize> = story.model_retries.iter().map(|(record, _)| *record).collect();
     let why =
         format!("The model could not be had: {}; {} before it.", preview(error, 160), plural(retries.len(), "repeated attempt"));
-    let change = if error.contains("the script has no turn") {
+    let change = if RecordedFailure::parse(error).code == Some(FailureCode::Unscripted) {
         "The model is a script here: give the scenario a turn that fits what is said there."
     } else if outcome_of(error) == FailureKind::Rejected {
         "The provider refused the request itself, so trying again does not help: mend what the error names."

@@ -102,7 +102,11 @@ type Type = (&'static str, &'static [(&'static str, &'static str)], &'static [&'
 
 /// The types of records: the fields that each has, with what stands in for a missing one, and the fields that it may have.
 const TYPES: [Type; 15] = [
-    ("run_start", &[("scenario", "\"\""), ("seed", "0"), ("mechanisms", "{}"), ("limits", "{}")], &["traceparent", "tracestate"]),
+    (
+        "run_start",
+        &[("scenario", "\"\""), ("seed", "0"), ("mechanisms", "{}"), ("limits", "{}")],
+        &["format", "traceparent", "tracestate"],
+    ),
     ("llm_request", &[("attempt", "1"), ("projected_usd", "0")], &[]),
     (
         "llm_call",
@@ -117,9 +121,13 @@ const TYPES: [Type; 15] = [
         ],
         &["plan", "usage_partial"],
     ),
-    ("llm_retry", &[("attempt", "1"), ("error", "\"\""), ("backoff_s", "0"), ("until", "0")], &[]),
-    ("tool_retry", &[("tool", "\"\""), ("attempt", "1"), ("error", "\"\""), ("backoff_s", "0"), ("until", "0")], &[]),
-    ("approval_request", &[("tool", "\"\""), ("args", "null"), ("approval_key", "\"\"")], &[]),
+    ("llm_retry", &[("attempt", "1"), ("error", "\"\""), ("backoff_s", "0"), ("until", "0")], &["code"]),
+    (
+        "tool_retry",
+        &[("tool", "\"\""), ("attempt", "1"), ("error", "\"\""), ("backoff_s", "0"), ("until", "0")],
+        &["call_id", "code"],
+    ),
+    ("approval_request", &[("tool", "\"\""), ("args", "null"), ("approval_key", "\"\"")], &["kind", "call_id"]),
     (
         "approval",
         &[
@@ -130,7 +138,7 @@ const TYPES: [Type; 15] = [
             ("approver", "\"\""),
             ("reused", "false"),
         ],
-        &["note"],
+        &["kind", "call_id", "note"],
     ),
     (
         "tool_call",
@@ -144,14 +152,14 @@ const TYPES: [Type; 15] = [
         ],
         &[],
     ),
-    ("tool_result", &[("tool", "\"\""), ("call_id", "\"\""), ("ok", "true"), ("result", "null")], &["preview"]),
-    ("replan", &[("reason", "\"\"")], &[]),
+    ("tool_result", &[("tool", "\"\""), ("call_id", "\"\""), ("ok", "true"), ("result", "null")], &["code", "preview"]),
+    ("replan", &[("reason", "\"\"")], &["call_id"]),
     ("guard", &[("guard", "\"running\""), ("observed", "null"), ("limit", "null")], &[]),
     ("checkpoint", &[("bytes", "0"), ("generation", "0")], &[]),
     ("resume", &[("from_step", "0"), ("records_replayed", "0")], &["checkpoint_generation", "in_doubt"]),
     // Whatever else explains a stop belongs to it.
     ("stop", &[("status", "\"running\""), ("used", "null")], &[]),
-    ("crash", &[("at", "\"\"")], &[]),
+    ("crash", &[("at", "\"\"")], &["point"]),
 ];
 
 /// The fields of every record.

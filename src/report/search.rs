@@ -15,6 +15,7 @@ use crate::lab::mechanisms::{Mechanism, Mechanisms};
 use crate::lab::replay::{Command, CommandKind};
 use crate::lab::session::Setup;
 use crate::log::store::{MemoryStore, Store};
+use crate::record::ApprovalStatus;
 
 /// How far a search is.
 pub fn progress(progress: SearchProgress, restarted: bool) -> Value {
@@ -134,7 +135,7 @@ fn commands(story: &ExploredRun<MemoryStore>) -> Option<String> {
             Choice::Approve | Choice::Deny => {
                 let decision = decision(node.session.scenario(), *choice == Choice::Approve);
                 let approver = decision.approver.strip_prefix("human:").unwrap_or(&decision.approver).into();
-                CommandKind::Decide { approved: decision.approved, approver, note: decision.note }
+                CommandKind::Decide { approved: decision.status == ApprovalStatus::Approved, approver, note: decision.note }
             }
             Choice::Expire | Choice::Fault(_) => return None,
         };

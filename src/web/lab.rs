@@ -9,7 +9,7 @@ use wasm_bindgen::prelude::*;
 use super::local_store::LocalStore;
 use super::runs::{SESSION_VERSION, check_version, scenario_info, unreadable};
 use super::{draw, lab_error, scenario_of, to_js};
-use crate::agent::protocol::{Decision, EffectKind};
+use crate::agent::protocol::EffectKind;
 use crate::agent::state::AgentState;
 use crate::base::json::{Fields, ReadError, compact, count, parse, pretty, read};
 use crate::lab::crash_points::RunProgress;
@@ -20,7 +20,7 @@ use crate::lab::scenario::When;
 use crate::lab::session::{Session, SessionError, Setup, Tick};
 use crate::log::checkpoint;
 use crate::log::store::{LogDamage, MemoryStore, Store, StoreError};
-use crate::record::{Status, object};
+use crate::record::{Decision, Status, object};
 use crate::report::gaps::gaps_ahead;
 use crate::report::imported::read_checkpoint;
 use crate::report::view::{
@@ -194,7 +194,7 @@ impl Lab {
         };
         let note = Some(note.trim()).filter(|note| !note.is_empty()).map(Arc::from);
         let name = Some(approver.trim()).filter(|name| !name.is_empty()).unwrap_or("somebody");
-        let decision = Decision { approved, approver: format!("human:{name}").into(), note: note.clone() };
+        let decision = Decision::new(approved, format!("human:{name}"), note.clone());
         self.read_others();
         let half_step = self.session.half_step();
         self.session.decide(approval_key, decision).map_err(session_error)?;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crashlab::agent::protocol::Decision;
 use crashlab::lab::replay::{Command, CommandKind, Misfit, Until, replay};
 use crashlab::lab::scenario::Scenario;
 use crashlab::lab::session::{Session, Setup, Tick};
 use crashlab::lab::shipped::SHIPPED;
 use crashlab::log::store::MemoryStore;
+use crashlab::record::Decision;
 
 fn setup() -> Setup {
     let (_, json) = SHIPPED.iter().find(|(id, _)| *id == "double-charge").unwrap();
@@ -45,7 +45,7 @@ fn drive(dies_at: u64, how: &CommandKind) -> (Session, Vec<Command>) {
             Tick::WaitingForPerson { approval_key } => {
                 let note: Option<Arc<str>> = Some("as the policy says".into());
                 let half_step = session.half_step();
-                let decision = Decision { approved: true, approver: "human:maya".into(), note: note.clone() };
+                let decision = Decision::new(true, "human:maya", note.clone());
                 session.decide(&approval_key, decision).unwrap();
                 commands.push(Command { half_step, kind: CommandKind::Decide { approved: true, approver: "maya".into(), note } });
             }

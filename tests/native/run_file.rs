@@ -13,6 +13,7 @@ use crashlab::report::imported::read_checkpoint;
 use serde_json::{Value, json};
 
 use crate::support::{all_scenarios, document, read, scenario};
+use crashlab::record::Decision;
 
 fn log_text(session: &Session) -> String {
     session.log().iter().map(|record| record.to_line() + "\n").collect()
@@ -41,11 +42,7 @@ fn driven(mut session: Session, store: &mut MemoryStore, kills: &[u64]) -> (Sess
                 let question = session.world().inbox().into_iter().find(|question| question.decided.is_none()).unwrap();
                 let key = question.key.clone();
                 let CommandKind::Decide { approver, note, .. } = &kind else { unreachable!() };
-                let decision = crashlab::agent::protocol::Decision {
-                    approved,
-                    approver: format!("human:{approver}").into(),
-                    note: note.clone(),
-                };
+                let decision = Decision::new(approved, format!("human:{approver}"), note.clone());
                 session.decide(&key, decision).unwrap();
                 commands.push(Command { half_step, kind });
             }

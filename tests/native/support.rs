@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crashlab::agent::Agent;
 use crashlab::agent::config::Config;
-use crashlab::agent::protocol::{Answer, Completion, Decision, Effect, EffectKind, Event};
+use crashlab::agent::protocol::{Answer, Completion, Effect, EffectKind, Event};
 use crashlab::agent::run::{ModelStage, Turn};
 use crashlab::lab::invariants::{Breach, Evidence, breaches};
 use crashlab::lab::ledger::Entry;
@@ -22,7 +22,7 @@ use crashlab::log::recovery::recover;
 use crashlab::log::store::{
     Durable, FoundSnapshot, LogDamage, MemoryStore, SavedSnapshot, Store, StoreError, Writer, seal, unseal,
 };
-use crashlab::record::{Failure, FailureCode, Record, RecordBody, Status, ToolCall, read_log};
+use crashlab::record::{Decision, Failure, FailureCode, Record, RecordBody, Status, ToolCall, read_log};
 use serde_json::{Value, json};
 
 // --- Scenarios -----------------------------------------------------------------------------------------------------------------
@@ -465,7 +465,7 @@ impl Tab {
                     ToolRequest { call: call.clone(), key: idempotency_key.clone(), expected_version: expected_version.clone() };
                 site.world.call_tool(&request, site.now_ms, self.cause, None)
             }
-            EffectKind::AskApproval { tool, args, approval_key } => {
+            EffectKind::AskApproval { tool, args, approval_key, .. } => {
                 site.world.ask(approval_key, tool, args, site.now_ms, self.cause);
                 if site.world.decision(approval_key).is_none() {
                     site.world.decide(approval_key, yes(), site.now_ms + 42_000).unwrap();
@@ -648,12 +648,12 @@ pub fn completion(thought: &str, calls: &[(&str, &str, Value)]) -> Completion {
 
 /// Maya says yes.
 pub fn yes() -> Decision {
-    Decision { approved: true, approver: "human:maya".into(), note: None }
+    Decision::new(true, "human:maya", None)
 }
 
 /// Maya says no.
 pub fn no() -> Decision {
-    Decision { approved: false, approver: "human:maya".into(), note: None }
+    Decision::new(false, "human:maya", None)
 }
 
 /// Fails with the neighbourhood of the first difference, as the texts are long.

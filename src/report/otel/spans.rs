@@ -10,7 +10,9 @@ use super::write::{CLIENT, INTERNAL, Span, attribute, boolean, decimal, event, i
 use super::{Options, PROVIDER};
 use crate::base::money::PicoUsd;
 use crate::base::trace_context::{is_traceparent, span_id};
-use crate::record::{FailureCode, InDoubt, LlmCall, Record, RecordBody, Retry, Status, ToolCall};
+use crate::record::{
+    Decision, FailureCode, InDoubt, LlmCall, Record, RecordBody, RecordedFailure, Retry, Status, StopCause, ToolCall,
+};
 use crate::report::mcp;
 
 /// The spans of a run, the root first, then in the order in which they began.
@@ -134,11 +136,11 @@ impl<'a> Builder<'a> {
                 let fields = vec![attribute("crashlab.approval.key", text(approval_key))];
                 self.note(call, "crashlab.approval_request", fields);
             }
-            RecordBody::Approval { tool, approval_key, decision, approver, note, reused, .. } => {
+            RecordBody::Approval { tool, approval_key, decision: Decision { status, approver, note }, reused, .. } => {
                 let call = self.call(record.step, tool, None);
                 let mut fields = vec![
                     attribute("crashlab.approval.key", text(approval_key)),
-                    attribute("crashlab.approval.decision", text(decision.as_str())),
+                    attribute("crashlab.approval.decision", text(status.as_str())),
                     attribute("crashlab.approval.approver", text(approver)),
                     attribute("crashlab.approval.reused", boolean(*reused)),
                 ];
@@ -148,10 +150,10 @@ impl<'a> Builder<'a> {
                 self.note(call, "crashlab.approval", fields);
             }
             RecordBody::ToolCall { .. } => self.take_tool_call(record),
-            RecordBody::ToolResult { tool, call_id, ok, result } => {
-                self.take_tool_result(record.step, tool, call_id, *ok, result);
+            RecordBody::ToolResult { tool, call_id, outcome, result, .. } => {
+                self.take_tool_result(record.step, tool, call_id, outcome.is_ok(), result);
             }
-            RecordBody::Replan { reason } => {
+            RecordBody::Replan { reason, .. } => {
                 let content = self.options.includes_content;
                 let fields = content.then(|| attribute("crashlab.replan.reason", text(reason))).into_iter().collect();
                 self.note(0, "crashlab.replan", fields);
@@ -188,14 +190,20 @@ impl<'a> Builder<'a> {
                 }
                 self.note(0, "crashlab.resume", fields);
             }
-            RecordBody::Stop { status, explanation, .. } => {
+            RecordBody::Stop { status, cause, .. } => {
                 self.stopped = Some(*status);
                 if let Some(chat) = self.chat.take() {
-                    let error = explanation.get("error").and_then(Value::as_str).unwrap_or_default();
-                    self.end_failed(chat, code_of(error).unwrap_or("_OTHER"), error);
+                    let (code, error) = match cause {
+                        StopCause::ModelFailed { failure, attempt } => {
+                            let place = attempt.map_or(String::new(), |attempt| format!(", in attempt {attempt}"));
+                            (failure.code, format!("{failure}{place}"))
+                        }
+                        StopCause::Plain | StopCause::Budget { .. } | StopCause::Other(_) => (None, String::new()),
+                    };
+                    self.end_failed(chat, code.map_or("_OTHER", FailureCode::as_str), &error);
                 }
             }
-            RecordBody::Crash { at } => {
+            RecordBody::Crash { at, .. } => {
                 self.die(self.now_ms);
                 self.note(0, "crashlab.crash", vec![attribute("crashlab.crash.at", text(at))]);
             }
@@ -454,7 +462,7 @@ impl<'a> Builder<'a> {
     }
 
     fn retried(&mut self, span: usize, retry: &Retry) {
-        self.end_failed(span, code_of(&retry.error).unwrap_or("_OTHER"), &retry.error);
+        self.end_failed(span, retry.failure.code.map_or("_OTHER", FailureCode::as_str), &retry.failure.to_text());
         self.spans[span].set("crashlab.retry.backoff_ms", integer(retry.backoff_ms));
     }
 
@@ -490,5 +498,5 @@ impl<'a> Builder<'a> {
 
 /// The code at the front of an error's text.
 fn code_of(error: &str) -> Option<&'static str> {
-    FailureCode::of_error(error).map(FailureCode::as_str)
+    RecordedFailure::parse(error).code.map(FailureCode::as_str)
 }

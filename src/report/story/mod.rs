@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::base::json::decimal;
 use crate::base::money::{PicoUsd, Prices};
 use crate::lab::services;
-use crate::record::{FailureCode, FailureKind};
+use crate::record::{FailureKind, RecordedFailure};
 
 pub use reader::stories;
 pub use refunds::Refund;
@@ -243,8 +243,8 @@ pub fn is_refund(tool: &str) -> bool {
 
 /// What a recorded error says about the effect. One that does not say is of unknown outcome.
 pub fn outcome_of(error: &str) -> FailureKind {
-    if let Some(code) = FailureCode::of_error(error) {
-        return code.outcome();
+    if let Some(code) = RecordedFailure::parse(error).code {
+        return code.kind();
     }
     let lower = error.to_ascii_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
@@ -253,7 +253,7 @@ pub fn outcome_of(error: &str) -> FailureKind {
     } else if says(&["503", "429", "unavailable", "rate limit", "rate_limit", "too many requests", "connection refused"]) {
         FailureKind::NotExecuted
     } else {
-        FailureKind::Unknown
+        FailureKind::OutcomeUnknown
     }
 }
 
@@ -298,7 +298,7 @@ impl Call {
         match &self.result {
             Some(result) => result.in_doubt,
             None => match self.events.iter().rev().find(|event| matches!(event.what, Did::Sent { .. } | Did::Failed { .. })) {
-                Some(Event { what: Did::Failed { error, .. }, .. }) => outcome_of(error) == FailureKind::Unknown,
+                Some(Event { what: Did::Failed { error, .. }, .. }) => outcome_of(error) == FailureKind::OutcomeUnknown,
                 Some(_) => true,
                 None => false,
             },

@@ -248,7 +248,7 @@ impl<'a> Reader<'a> {
         if open.is_none() {
             self.retries_without_request.push(index);
         }
-        if outcome_of(&error) == FailureKind::Unknown {
+        if outcome_of(&error) == FailureKind::OutcomeUnknown {
             self.story.in_doubt.push((open.as_ref().map_or(index, |open| open.index), open.and_then(|open| open.projected)));
         }
         self.story.model_retries.push((index, error));

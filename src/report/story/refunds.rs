@@ -68,7 +68,7 @@ impl Call {
         }
         // What a result in doubt says of its last attempt, which may be that it certainly was refused.
         let error = self.result.as_ref().and_then(|result| result.error.as_deref());
-        let is_last_open = error.is_none_or(|error| outcome_of(error) == FailureKind::Unknown);
+        let is_last_open = error.is_none_or(|error| outcome_of(error) == FailureKind::OutcomeUnknown);
         (earlier + usize::from(is_last_open)).max(1)
     }
 
@@ -88,7 +88,7 @@ impl Call {
                     open = match outcome_of(error) {
                         FailureKind::NotExecuted | FailureKind::Rejected => None,
                         // Traces without intents: the failure stands for the attempt.
-                        FailureKind::Unknown => Some((open.map_or(event.index, |(sent, _)| sent), Some(error.clone()))),
+                        FailureKind::OutcomeUnknown => Some((open.map_or(event.index, |(sent, _)| sent), Some(error.clone()))),
                     };
                 }
                 Did::LookedUp => open = None,

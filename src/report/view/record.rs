@@ -104,7 +104,7 @@ fn subject(body: &RecordBody) -> (Option<&Arc<str>>, Option<u32>) {
     match body {
         RecordBody::LlmRequest { attempt, .. } => (None, Some(*attempt)),
         RecordBody::LlmRetry(retry) => (None, Some(retry.attempt)),
-        RecordBody::ToolRetry { tool, retry } => (Some(tool), Some(retry.attempt)),
+        RecordBody::ToolRetry { tool, retry, .. } => (Some(tool), Some(retry.attempt)),
         RecordBody::ApprovalRequest { tool, .. } | RecordBody::Approval { tool, .. } | RecordBody::ToolResult { tool, .. } => {
             (Some(tool), None)
         }
