@@ -14,7 +14,7 @@ use crate::agent::run::is_unknown;
 use crate::base::canonical::canonical;
 use crate::base::json::decimal;
 use crate::base::money::{PicoUsd, cents_text};
-use crate::base::text::{contains, plural};
+use crate::base::text::plural;
 use crate::lab::answer_check::untruth;
 use crate::record::{ApprovalStatus, InDoubt, Record, RecordBody};
 
@@ -290,7 +290,7 @@ fn answer_is_true(evidence: &Evidence) -> Result<String, String> {
     let handed_over = rows.iter().any(|row| matches!(row.entry, Entry::Escalation { .. }));
     match untruth(text, &refunds, handed_over) {
         Some(why) => Err(why),
-        None if handed_over && !refunds.iter().any(|(_, number)| contains(text, number)) => {
+        None if handed_over && !refunds.iter().any(|(_, number)| text.contains(number)) => {
             Ok("a person takes over, who looks at the books and tells".to_string())
         }
         None => Ok(format!("the answer is true of {}", plural(refunds.len(), "refund"))),

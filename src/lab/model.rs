@@ -10,7 +10,7 @@ use crate::agent::protocol::{Completion, ModelRequest};
 use crate::agent::state::{Message, text_tokens};
 use crate::agent::tools::{ToolSpec, one_of};
 use crate::base::json::{Fields, ReadError, compact, parse};
-use crate::base::text::{contains, list, split_once};
+use crate::base::text::list;
 use crate::record::{Failure, FailureCode, ToolCall};
 
 /// One thing the model may say, and when.
@@ -156,7 +156,7 @@ fn observe(message: &Message) -> Option<Observation<'_>> {
     let Message::Tool { name, content, .. } = message else {
         return None;
     };
-    let json = split_once(content, REPLAN).map_or(&**content, |(json, _)| json);
+    let json = content.split_once(REPLAN).map_or(&**content, |(json, _)| json);
     let value = parse(json).unwrap_or(Value::Null);
     let outcome = match &value {
         Value::Object(fields) if fields.get("denied") == Some(&Value::Bool(true)) => ObservedOutcome::Denied,
@@ -182,8 +182,8 @@ impl Condition {
         };
         let count = observations.iter().filter(is_of_kind).count() as u32;
         nth.is_none_or(|nth| nth == count)
-            && replan.is_none_or(|wanted| contains(newest.text, REPLAN) == wanted)
-            && part.as_ref().is_none_or(|part| contains(newest.text, part))
+            && replan.is_none_or(|wanted| newest.text.contains(REPLAN) == wanted)
+            && part.as_ref().is_none_or(|part| newest.text.contains(part.as_str()))
     }
 }
 
@@ -232,7 +232,7 @@ pub fn complete(script: &[Turn], request: &ModelRequest) -> Result<Completion, F
 fn fill_value(value: &Value, observations: &[Observation]) -> Value {
     match value {
         Value::String(text) => {
-            let whole = text.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}")).filter(|inner| !contains(inner, "}}"));
+            let whole = text.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}")).filter(|inner| !inner.contains("}}"));
             match whole.and_then(|path| quoted(path, observations)) {
                 Some(found) => found,
                 None => Value::String(fill_text(text, observations)),
@@ -249,8 +249,8 @@ fn fill_value(value: &Value, observations: &[Observation]) -> Value {
 fn fill_text(text: &str, observations: &[Observation]) -> String {
     let mut out = String::new();
     let mut rest = text;
-    while let Some((before, after)) = split_once(rest, "{{") {
-        let Some((path, behind)) = split_once(after, "}}") else {
+    while let Some((before, after)) = rest.split_once("{{") {
+        let Some((path, behind)) = after.split_once("}}") else {
             break;
         };
         out.push_str(before);

@@ -2,7 +2,7 @@
 //!
 //! Each does what its kind does in a real company. Billing trusts its caller's amount, as many do: that is what the gate is for.
 
-use std::collections::BinaryHeap;
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ use super::world::World;
 use crate::agent::tools::{Parameter, ParameterKind, Reliance, ToolSpec};
 use crate::base::json::{compact, decimal};
 use crate::base::money::{cents_text, number};
-use crate::base::text::{contains, list};
+use crate::base::text::list;
 use crate::record::object;
 
 /// What a service does: what it answers, and what it enters in its books; or why it refuses.
@@ -106,14 +106,13 @@ fn search(world: &World, query: &str) -> Value {
     let words: Vec<String> = query.split_whitespace().map(str::to_ascii_lowercase).collect();
     let score = |article: &Value| {
         let content = compact(article).to_ascii_lowercase();
-        words.iter().filter(|word| contains(&content, word)).count()
+        words.iter().filter(|word| content.contains(word.as_str())).count()
     };
-    // Misses first: the place in the list decides between equals.
-    let scored = articles.iter().enumerate().map(|(place, article)| (words.len() - score(article), place));
-    let found = scored.filter(|(misses, _)| *misses < words.len());
-    let ranked = found.collect::<BinaryHeap<(usize, usize)>>().into_sorted_vec();
-    let hit = |(_, place): &(usize, usize)| {
-        let article = &articles[*place];
+    let mut ranked: Vec<(usize, &Value)> = articles.iter().map(|article| (score(article), article)).collect();
+    ranked.retain(|(score, _)| *score > 0);
+    // A stable sort: of equals, the one that comes first in the world is first.
+    ranked.sort_by_key(|(score, _)| Reverse(*score));
+    let hit = |(_, article): &(usize, &Value)| {
         object([("article_id", article["article_id"].clone()), ("title", article["title"].clone())])
     };
     object([("hits", ranked.iter().take(5).map(hit).collect())])
