@@ -2,6 +2,7 @@
 
 use crate::agent::protocol::EffectKind;
 use crate::lab::scenario::{CrashPoint, Scenario, When};
+use crate::lab::tool_definition::{Labels, ToolDefinition};
 use crate::record::RecordBody;
 
 /// What has to survive a closed page beside log, checkpoint and the world's books.
@@ -73,22 +74,23 @@ pub fn effect_label(effect: &EffectKind) -> String {
 }
 
 /// The instant before or after an effect, as it stands behind "crash" or "the agent dies".
-pub fn gap_label(effect: &EffectKind, when: When) -> String {
-    let (subject, before, after, then) = match effect {
+pub fn gap_label(tools: &[ToolDefinition], effect: &EffectKind, when: When) -> String {
+    let words = |subject: String, before: &str, after: &str| Labels { subject, before: before.into(), after: after.into() };
+    let (Labels { subject, before, after }, then) = match effect {
         EffectKind::Append(record) => {
-            (record_noun(&record.body), "is written down", "was written down", ", before the agent knew")
+            (words(record_noun(&record.body), "is written down", "was written down"), ", before the agent knew")
         }
-        EffectKind::SaveCheckpoint { .. } => ("the checkpoint".to_string(), "is saved", "was saved", ", before the agent knew"),
-        EffectKind::CallModel { .. } => ("the model".to_string(), "is asked", "was asked", ", before its answer"),
-        EffectKind::CallTool { call, .. } => {
-            let (subject, before, after) = command(&call.name);
-            (subject, before, after, ", before its answer")
+        EffectKind::SaveCheckpoint { .. } => {
+            (words("the checkpoint".to_string(), "is saved", "was saved"), ", before the agent knew")
         }
+        EffectKind::CallModel { .. } => (words("the model".to_string(), "is asked", "was asked"), ", before its answer"),
+        EffectKind::CallTool { call, .. } => (labels_of(tools, &call.name), ", before its answer"),
         EffectKind::AskApproval { tool, .. } => {
-            (format!("the question about {}", command(tool).0), "is asked", "was asked", ", before the answer")
+            let question = format!("the question about {}", labels_of(tools, tool).subject);
+            (words(question, "is asked", "was asked"), ", before the answer")
         }
-        EffectKind::Wait { .. } => ("the wait".to_string(), "begins", "was over", ""),
-        EffectKind::Stop { .. } => ("the run".to_string(), "ends", "ended", ""),
+        EffectKind::Wait { .. } => (words("the wait".to_string(), "begins", "was over"), ""),
+        EffectKind::Stop { .. } => (words("the run".to_string(), "ends", "ended"), ""),
     };
     let attempt = match effect {
         EffectKind::CallModel { attempt, .. } | EffectKind::CallTool { attempt, .. } if *attempt > 1 => {
@@ -102,21 +104,10 @@ pub fn gap_label(effect: &EffectKind, when: When) -> String {
     }
 }
 
-/// A tool's work as a sentence: what, and what is and was done with it.
-fn command(tool: &str) -> (String, &'static str, &'static str) {
-    let (subject, before, after) = match tool {
-        "search_kb" => ("the knowledge base", "is searched", "was searched"),
-        "read_article" => ("the article", "is read", "was read"),
-        "get_account" => ("the account", "is looked up", "was looked up"),
-        "get_invoice" => ("the invoice", "is looked up", "was looked up"),
-        "find_voucher" => ("the voucher", "is looked for", "was looked for"),
-        "issue_refund" => ("the refund", "happens", "happened"),
-        "send_voucher" => ("the voucher", "is sent", "was sent"),
-        "add_internal_note" => ("the note", "is saved", "was saved"),
-        "escalate" => ("the ticket", "is handed over", "was handed over"),
-        other => return (other.to_string(), "runs", "ran"),
-    };
-    (subject.to_string(), before, after)
+/// How people call an execution of a tool. The model may ask about a tool that does not exist.
+fn labels_of(tools: &[ToolDefinition], name: &str) -> Labels {
+    let known = tools.iter().find(|tool| tool.spec.name == name);
+    known.map_or_else(|| Labels::of(name), |tool| tool.labels.clone())
 }
 
 /// What a record says, as the subject of a sentence.

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::ledger::{Entry, Row};
 use super::scenario::Scenario;
+use super::tool_definition::effects_of;
 use super::world::World;
 use crate::agent::config::Config;
 use crate::agent::run::is_unknown;
@@ -61,8 +62,13 @@ pub struct Invariant {
     /// When it has to hold.
     pub kind: Kind,
     /// `Err`: it does not hold, and why. `Always` has to hold at any time; the others are asked at the end.
-    pub judge: fn(&Evidence) -> Result<String, String>,
+    pub judge: Judge,
+    /// False: the scenario has nothing that it could be judged by, so it is not shown.
+    pub concerns: fn(&Scenario) -> bool,
 }
+
+/// `Ok`: it holds, with the figures.
+type Judge = fn(&Evidence) -> Result<String, String>;
 
 /// An invariant that broke.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -75,62 +81,42 @@ pub struct Breach {
     pub record: Option<usize>,
 }
 
+impl Invariant {
+    const fn always(id: &'static str, name: &'static str, judge: Judge) -> Invariant {
+        Invariant { id, name, kind: Kind::Always, judge, concerns: |_| true }
+    }
+
+    const fn of_kind(self, kind: Kind) -> Invariant {
+        Invariant { kind, ..self }
+    }
+
+    const fn only_for(self, concerns: fn(&Scenario) -> bool) -> Invariant {
+        Invariant { concerns, ..self }
+    }
+}
+
 /// All invariants.
-pub const INVARIANTS: [Invariant; 14] = [
-    Invariant { id: "refunded_once", name: "A charge is refunded at most once", kind: Kind::Always, judge: refunded_once },
-    Invariant {
-        id: "refund_within_charge",
-        name: "A refund is never above its charge",
-        kind: Kind::Always,
-        judge: refund_within_charge,
-    },
-    Invariant {
-        id: "approved_exactly",
-        name: "Nothing irreversible happens without a person’s approval of exactly these arguments",
-        kind: Kind::Always,
-        judge: approved_exactly,
-    },
-    Invariant { id: "asked_once", name: "Nobody is asked twice about one action", kind: Kind::Always, judge: asked_once },
-    Invariant {
-        id: "spend_recorded",
-        name: "Recorded spend is never below the provider’s meter",
-        kind: Kind::Always,
-        judge: spend_recorded,
-    },
-    Invariant {
-        id: "within_budget",
-        name: "The provider’s meter never exceeds the budget",
-        kind: Kind::Always,
-        judge: within_budget,
-    },
-    Invariant {
-        id: "told_the_truth",
-        name: "The customer is told of a refund exactly when there is one",
-        kind: Kind::Always,
-        judge: answer_is_true,
-    },
-    Invariant {
-        id: "step_paid_once",
-        name: "A step whose answer is in the log is not paid for again",
-        kind: Kind::Always,
-        judge: step_paid_once,
-    },
-    Invariant {
-        id: "blips_hidden",
-        name: "The model is not paid to hear of a blip that a retry would have absorbed",
-        kind: Kind::Always,
-        judge: blips_hidden,
-    },
-    Invariant { id: "no_circles", name: "The agent does not go in circles", kind: Kind::Always, judge: no_circles },
-    Invariant {
-        id: "no_lockstep",
-        name: "A herd of agents does not come back all at once",
-        kind: Kind::Always,
-        judge: no_lockstep,
-    },
-    Invariant { id: "traced", name: "No effect is missing from the trace", kind: Kind::Always, judge: traced },
-    Invariant { id: "ends", name: "Whatever crashes, the run ends: done or handed over", kind: Kind::Eventually, judge: ends },
-    Invariant { id: "refund_happens", name: "A refund does happen", kind: Kind::Sometimes, judge: refund_happens },
+pub const INVARIANTS: [Invariant; 15] = [
+    Invariant::always("refunded_once", "A charge is refunded at most once", refunded_once),
+    Invariant::always("refund_within_charge", "A refund is never above its charge", refund_within_charge),
+    Invariant::always(
+        "approved_exactly",
+        "Nothing irreversible happens without a person’s approval of exactly these arguments",
+        approved_exactly,
+    ),
+    Invariant::always("asked_once", "Nobody is asked twice about one action", asked_once),
+    Invariant::always("spend_recorded", "Recorded spend is never below the provider’s meter", spend_recorded),
+    Invariant::always("within_budget", "The provider’s meter never exceeds the budget", within_budget),
+    Invariant::always("told_the_truth", "The customer is told of a refund exactly when there is one", answer_is_true),
+    Invariant::always("step_paid_once", "A step whose answer is in the log is not paid for again", step_paid_once),
+    Invariant::always("blips_hidden", "The model is not paid to hear of a blip that a retry would have absorbed", blips_hidden),
+    Invariant::always("no_circles", "The agent does not go in circles", no_circles),
+    Invariant::always("no_lockstep", "A herd of agents does not come back all at once", no_lockstep),
+    Invariant::always("traced", "No effect is missing from the trace", traced),
+    Invariant::always("ends", "Whatever crashes, the run ends: done or handed over", ends).of_kind(Kind::Eventually),
+    Invariant::always("refund_happens", "A refund does happen", refund_happens).of_kind(Kind::Sometimes),
+    Invariant::always("effect_at_most_once", "What may happen once happens at most once", effect_at_most_once)
+        .only_for(|scenario| effects_of(&scenario.tools).any(|effect| effect.business_key.is_some())),
 ];
 
 /// The `Always` invariants that do not hold now.
@@ -174,6 +160,20 @@ fn refund_within_charge(evidence: &Evidence) -> Result<String, String> {
         }
     }
     Ok("no refund is larger than its charge".to_string())
+}
+
+/// Two effects of one name and one business key are one too many, whichever tool had them.
+fn effect_at_most_once(evidence: &Evidence) -> Result<String, String> {
+    let mut happened: Vec<(&str, &str)> = Vec::new();
+    for row in evidence.world.rows() {
+        if let Entry::Effect { name, business_key: Some(key), .. } = &row.entry {
+            if happened.contains(&(name, key)) {
+                return Err(format!("there is a second {name} for {key}"));
+            }
+            happened.push((name, key));
+        }
+    }
+    Ok(format!("{}, none of them twice for the same", plural(happened.len(), "effect")))
 }
 
 /// Each execution of an irreversible tool uses up one approval by a person of exactly its arguments.
@@ -287,7 +287,7 @@ fn answer_is_true(evidence: &Evidence) -> Result<String, String> {
             refunds.push((charge_id, refund_id));
         }
     }
-    let handed_over = rows.iter().any(|row| matches!(row.entry, Entry::Escalation { .. }));
+    let handed_over = evidence.world.effects("escalation").next().is_some();
     match untruth(text, &refunds, handed_over) {
         Some(why) => Err(why),
         None if handed_over && !refunds.iter().any(|(_, number)| text.contains(number)) => {

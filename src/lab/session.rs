@@ -414,8 +414,10 @@ impl Session {
     /// Where the agent stands, for a crash's record.
     fn place(&self) -> String {
         match &self.driver_state.stage {
-            DriverStage::Issued(effect) => gap_label(&effect.kind, When::Before),
-            DriverStage::Happened { effect, .. } | DriverStage::Asked(effect) => gap_label(&effect.kind, When::After),
+            DriverStage::Issued(effect) => gap_label(&self.scenario.tools, &effect.kind, When::Before),
+            DriverStage::Happened { effect, .. } | DriverStage::Asked(effect) => {
+                gap_label(&self.scenario.tools, &effect.kind, When::After)
+            }
             DriverStage::Dead | DriverStage::Fresh | DriverStage::Stopped(_) | DriverStage::Fenced => {
                 "between two effects".to_string()
             }
