@@ -51,8 +51,8 @@ pub fn numbers(text: &str) -> impl Iterator<Item = &str> {
         loop {
             rest = rest.get(rest.find("RF-")?..)?;
             let digits = rest.bytes().skip(3).take_while(u8::is_ascii_alphanumeric).count();
-            let (number, behind) = (rest.get(..3 + digits)?, rest.get(3 + digits..)?);
-            rest = behind;
+            let (number, after) = (rest.get(..3 + digits)?, rest.get(3 + digits..)?);
+            rest = after;
             if digits > 0 {
                 return Some(number);
             }

@@ -14,7 +14,7 @@ pub struct RunProgress {
     pub crashes: u32,
     /// How often a new one took over.
     pub resumes: u32,
-    /// How often each of the scenario's crash spots was met, and behind them that of its rival.
+    /// How often each of the scenario's crash spots was met, and after them that of its rival.
     pub points_met: Vec<u32>,
 }
 
@@ -24,10 +24,10 @@ impl RunProgress {
         let crashes = scenario.crashes.len();
         self.points_met.resize(crashes + 1, 0);
         let mut dies = false;
-        for (place, point) in scenario.crashes.iter().chain(&scenario.second_writer).enumerate() {
+        for (index, point) in scenario.crashes.iter().chain(&scenario.second_writer).enumerate() {
             if point.fits(effect, when) {
-                self.points_met[place] += 1;
-                dies |= place < crashes && self.points_met[place] == point.nth;
+                self.points_met[index] += 1;
+                dies |= index < crashes && self.points_met[index] == point.nth;
             }
         }
         dies
@@ -73,7 +73,7 @@ pub fn effect_label(effect: &EffectKind) -> String {
     }
 }
 
-/// The instant before or after an effect, as it stands behind "crash" or "the agent dies".
+/// The instant before or after an effect, as it follows "crash" or "the agent dies".
 pub fn gap_label(tools: &[ToolDefinition], effect: &EffectKind, when: When) -> String {
     let words = |subject: String, before: &str, after: &str| Labels { subject, before: before.into(), after: after.into() };
     let (Labels { subject, before, after }, then) = match effect {

@@ -38,7 +38,7 @@ pub(super) enum DriverStage {
 /// How it stands with an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Liveness {
-    /// It goes on.
+    /// It continues.
     Working,
     /// It is dead.
     Dead,

@@ -190,12 +190,12 @@ impl Fleet {
     pub fn buckets(&self, span_ms: u64, until_ms: u64) -> Vec<Bucket> {
         let mut buckets: Vec<Bucket> = Vec::new();
         for request in self.requests.iter().filter(|request| request.at_ms <= until_ms) {
-            let place = (request.at_ms.saturating_sub(self.start_ms) / span_ms.max(1)) as usize;
-            if buckets.len() <= place {
-                buckets.resize(place + 1, Bucket::default());
+            let index = (request.at_ms.saturating_sub(self.start_ms) / span_ms.max(1)) as usize;
+            if buckets.len() <= index {
+                buckets.resize(index + 1, Bucket::default());
             }
-            buckets[place].requests += 1;
-            buckets[place].served += u32::from(request.is_served);
+            buckets[index].requests += 1;
+            buckets[index].served += u32::from(request.is_served);
         }
         buckets
     }

@@ -197,8 +197,8 @@ fn approved_exactly(evidence: &Evidence) -> Result<String, String> {
             {
                 actions.push(key);
                 match unused.iter().position(|(approved, with)| **approved == **tool && **with == **args) {
-                    Some(place) => {
-                        unused.swap_remove(place);
+                    Some(index) => {
+                        unused.swap_remove(index);
                     }
                     None => return Err(format!("{tool} ran with {args}, and no person had approved that")),
                 }
@@ -246,7 +246,7 @@ fn spend_recorded(evidence: &Evidence) -> Result<String, String> {
             {
                 open.clear();
             }
-            // What the log does not call in doubt here is forgotten by who goes on.
+            // What the log does not call in doubt here is forgotten by the agent that continues.
             RecordBody::Resume { in_doubt, .. } => {
                 open.clear();
                 if let Some(InDoubt::Model { projected, .. }) = in_doubt {
@@ -315,7 +315,7 @@ fn blips_hidden(evidence: &Evidence) -> Result<String, String> {
     let attempts = evidence.scenario.retry.max_attempts as usize;
     let rows = evidence.world.rows();
     let mut blips = 0;
-    for (place, row) in rows.iter().enumerate() {
+    for (index, row) in rows.iter().enumerate() {
         let Entry::Request { tool, key, outcome, .. } = &row.entry else { continue };
         let is_repeatable = evidence.config.tool(tool).is_some_and(|spec| spec.idempotent || spec.read_only);
         if !is_repeatable || !matches!(&**outcome, "unavailable" | "refused") {
@@ -329,11 +329,11 @@ fn blips_hidden(evidence: &Evidence) -> Result<String, String> {
             Entry::Request { tool: of, key: with, .. } => of == tool && with == key && step_of(evidence, row) == step,
             _ => false,
         };
-        let rest = &rows[place + 1..];
+        let rest = &rows[index + 1..];
         if let Some(heard) = rest.iter().position(hears)
             && !rest[..heard].iter().any(|row| is_of_call(&row))
         {
-            let failures = rows[..=place].iter().filter(is_of_call).count();
+            let failures = rows[..=index].iter().filter(is_of_call).count();
             if failures < attempts {
                 return Err(format!("{tool} failed {failures} of {attempts} times, and the model was paid to hear of it"));
             }
@@ -349,8 +349,8 @@ pub(super) fn step_of(evidence: &Evidence, row: &Row) -> u32 {
 
 /// The record that stood last when a row was caused.
 fn intent_of<'a>(evidence: &'a Evidence, row: &Row) -> Option<&'a Record> {
-    let place = usize::try_from(row.record?).ok()?;
-    evidence.log.get(place).map(Arc::as_ref)
+    let index = usize::try_from(row.record?).ok()?;
+    evidence.log.get(index).map(Arc::as_ref)
 }
 
 /// The newest steps in a row that told the model only what it had been told in earlier steps are not more than is allowed.
@@ -361,10 +361,10 @@ fn no_circles(evidence: &Evidence) -> Result<String, String> {
         _ => None,
     };
     let (mut stale, mut step) = (0, u32::MAX);
-    for (place, record) in evidence.log.iter().enumerate().rev() {
+    for (index, record) in evidence.log.iter().enumerate().rev() {
         let Some(result) = told(record) else { continue };
         let is_same = |earlier: &Arc<Record>| earlier.step < record.step && told(earlier).as_ref() == Some(&result);
-        if !evidence.log[..place].iter().any(is_same) {
+        if !evidence.log[..index].iter().any(is_same) {
             // What came later in the same step does not make it stale.
             stale -= usize::from(record.step == step);
             break;
@@ -387,8 +387,8 @@ fn no_lockstep(evidence: &Evidence) -> Result<String, String> {
     if most * 2 <= agents { Ok(figures) } else { Err(figures) }
 }
 
-/// Every row that an agent caused stands behind an intent in the log: a request behind a `tool_call` with its key, a billed call
-/// behind an `llm_request`, a question behind an `approval_request`. An irreversible request stands behind its approval too, and each
+/// Every row that an agent caused has an intent in the log: a request has a `tool_call` with its key, a billed call an
+/// `llm_request`, a question an `approval_request`. An irreversible request comes after its approval too, and each
 /// attempt at changing something has a number of its own.
 fn traced(evidence: &Evidence) -> Result<String, String> {
     for row in evidence.world.rows() {
@@ -399,8 +399,8 @@ fn traced(evidence: &Evidence) -> Result<String, String> {
             }
             Entry::Request { tool, key, args, .. } => match body {
                 Some(RecordBody::ToolCall { tool: named, idempotency_key, .. }) if named == tool && idempotency_key == key => {
-                    let place = row.record.and_then(|place| usize::try_from(place).ok()).unwrap_or(0);
-                    stands_behind_its_records(evidence, place, tool, args)?;
+                    let index = row.record.and_then(|index| usize::try_from(index).ok()).unwrap_or(0);
+                    comes_after_its_records(evidence, index, tool, args)?;
                 }
                 _ => return Err(format!("a request to {tool} has no intent in the log")),
             },
@@ -410,9 +410,9 @@ fn traced(evidence: &Evidence) -> Result<String, String> {
     Ok(format!("{} in the books, each with its intent", plural(evidence.world.rows().len(), "row")))
 }
 
-/// Is the approval of the request behind this `tool_call` in the log before it, and is the attempt no earlier one's?
-fn stands_behind_its_records(evidence: &Evidence, place: usize, tool: &Arc<str>, args: &Arc<str>) -> Result<(), String> {
-    let RecordBody::ToolCall { call_id, attempt, .. } = &evidence.log[place].body else {
+/// Is the approval of the request that this `tool_call` announces in the log before it, and is the attempt no earlier one's?
+fn comes_after_its_records(evidence: &Evidence, index: usize, tool: &Arc<str>, args: &Arc<str>) -> Result<(), String> {
+    let RecordBody::ToolCall { call_id, attempt, .. } = &evidence.log[index].body else {
         return Ok(());
     };
     let is_approval = |record: &Arc<Record>| match &record.body {
@@ -422,12 +422,12 @@ fn stands_behind_its_records(evidence: &Evidence, place: usize, tool: &Arc<str>,
         _ => false,
     };
     let is_gated = evidence.config.policies.approval_gate && is_irreversible(evidence.config, tool);
-    if is_gated && !evidence.log[..place].iter().any(is_approval) {
+    if is_gated && !evidence.log[..index].iter().any(is_approval) {
         return Err(format!("{tool} ran, and its approval was not in the log"));
     }
     // Two agents at once number their attempts each for itself.
     let is_numbered = evidence.scenario.second_writer.is_none() && evidence.config.tool(tool).is_some_and(|spec| !spec.read_only);
-    let earlier = evidence.log[..place].iter().rev().filter(|_| is_numbered);
+    let earlier = evidence.log[..index].iter().rev().filter(|_| is_numbered);
     let of_this_answer = earlier.take_while(|record| !matches!(record.body, RecordBody::LlmCall(_)));
     let is_same = |record: &&Arc<Record>| match &record.body {
         RecordBody::ToolCall { tool: of, call_id: named, attempt: number, .. } => {

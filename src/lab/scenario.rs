@@ -3,7 +3,7 @@
 //! `scenarios/README.md` is the reference of the format. Two of its keys bring further agents:
 //!
 //! - `"rival": {"effect": "call_tool", "tool": "get_invoice", "nth": 1, "when": "after"}` (an instant, as in `crashes`): there a second
-//!   tab resumes the run, although the first agent lives. The first one goes on until storage refuses it.
+//!   tab resumes the run, although the first agent lives. The first one continues until storage refuses it.
 //! - `"herd": {"agents": 50, "tool": "get_invoice", "capacity_per_s": 10, "down_until_s": 4.5}`: so many agents (2 to 200, with the one
 //!   that is shown) start the same scenario at the same time, each with its own seed and its own world. The tool's service answers 503
 //!   until that time, and then to all calls but the first 10 of each second.

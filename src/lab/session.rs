@@ -41,7 +41,7 @@ pub struct Session {
     second_writer: Option<DriverState>,
     is_second_writers_turn: bool,
     world: World,
-    /// Shared with the session's copies until one of them goes on.
+    /// Shared with the session's copies until one of them continues.
     log: Arc<Vec<Arc<Record>>>,
     now_ms: u64,
     progress: RunProgress,
@@ -52,7 +52,7 @@ pub struct Session {
     tamper: Option<fn(&mut EffectKind)>,
     /// False: the caller says when to judge, and what.
     judges: bool,
-    /// What the run began with, if it goes on from another run's checkpoint.
+    /// What the run began with, if it continues from another run's checkpoint.
     origin: Option<Arc<AgentState>>,
 }
 
@@ -132,7 +132,7 @@ impl Session {
         Ok(self)
     }
 
-    /// A session that goes on from a checkpoint of another run, in a new run: [`Setup::run_id_from`] is its name. The store has to
+    /// A session that continues from a checkpoint of another run, in a new run: [`Setup::run_id_from`] is its name. The store has to
     /// be empty, and the world is as the scenario has it: what the other run did outside is not in its books.
     ///
     /// What people approved there was approved for that run. It is asked again here.
@@ -175,13 +175,13 @@ impl Session {
     ) -> Session {
         let Setup { scenario, mechanisms, seed, interactive, branch: _ } = &setup;
         let log = store.read().records;
-        // A run that goes on from another run's checkpoint has a name of its own.
+        // A run that continues from another run's checkpoint has a name of its own.
         let run_id = log.first().map_or_else(|| setup.run_id(), |record| record.run_id.clone());
         let config = Arc::new(scenario.config(*mechanisms, *seed, run_id));
         let newest = rows.iter().map(|row| row.at_ms).chain(log.iter().map(|record| record.ts_ms)).max();
         let recognises_keys = mechanisms.has(Mechanism::Idempotency);
         let world = World::with_rows(scenario.clone(), recognises_keys, rows).beside(fleet);
-        // Not the log: the world says whether anybody has been told. A run that only lacked storage may go on.
+        // Not the log: the world says whether anybody has been told. A run that only lacked storage may continue.
         let stage = world.closed_as().filter(|_| world.is_settled()).map_or(DriverStage::Dead, DriverStage::Stopped);
         let mut session = Session {
             mechanisms: *mechanisms,
@@ -446,7 +446,7 @@ impl Session {
         let durable = store.read();
         let agent = recovered(&durable)?;
         self.log = Arc::new(durable.records);
-        self.driver_state.cause = self.log.len().checked_sub(1).map(|place| place as u64);
+        self.driver_state.cause = self.log.len().checked_sub(1).map(|index| index as u64);
         self.now_ms = now_ms;
         self.driver_state.agent = Some(agent);
         self.driver_state.stage = DriverStage::Fresh;

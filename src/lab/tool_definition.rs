@@ -47,7 +47,7 @@ pub enum Work {
     /// It tells by idempotency key whether a request to this tool was carried out.
     LookUp(String),
     /// What its definition says.
-    Defined(DefinedWork),
+    Defined(Box<DefinedWork>),
 }
 
 /// Work that needs no code.
@@ -148,7 +148,7 @@ impl ToolDefinition {
         let work = match (code, from.optional("look_up", Fields::non_empty_str)) {
             (Some(code), _) => Work::Coded(code),
             (None, Some(tool)) => Work::LookUp(tool.to_string()),
-            (None, None) => Work::Defined(DefinedWork::read(from)),
+            (None, None) => Work::Defined(Box::new(DefinedWork::read(from))),
         };
         let is_look_up = matches!(work, Work::LookUp(_));
         from.only(if is_look_up { &LOOK_UP_KEYS } else { &KEYS });

@@ -309,7 +309,7 @@ impl World {
         })
     }
 
-    /// True once it is closed for good. A run that only lacked storage may go on when there is room, and ask, and end.
+    /// True once it is closed for good. A run that only lacked storage may continue when there is room, and ask, and end.
     pub(super) fn is_settled(&self) -> bool {
         self.closed_as().is_some_and(|status| status != Status::StorageFailed)
     }

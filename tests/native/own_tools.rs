@@ -4,10 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crashlab::agent::protocol::Answer;
+use crashlab::lab::explore::choice::Bounds;
+use crashlab::lab::explore::{Explorer, SearchVerdict};
 use crashlab::lab::invariants::INVARIANTS;
 use crashlab::lab::ledger::{Entry, Row};
 use crashlab::lab::scenario::Scenario;
-use crashlab::lab::session::Session;
+use crashlab::lab::session::{Session, Setup};
 use crashlab::lab::world::{ToolRequest, World};
 use crashlab::record::ToolCall;
 use serde_json::{Value, json};
@@ -109,6 +111,24 @@ fn a_crash_is_told_in_the_tools_own_words() {
     assert_eq!(of_type(&session, "crash")[0]["at"], "after ship_part ran, before its answer");
 }
 
+/// The person of `own-tool-looked-up` does not want a part sent again of which nobody knows whether it was sent.
+#[test]
+fn a_search_finds_the_tool_that_says_of_itself_what_is_not_true_and_no_other() {
+    let setups = [
+        (extension(|_| {}), None),
+        (shipment(|_| {}), None),
+        (shipment(|document| document["tools"]["ship_part"]["idempotent"] = true.into()), Some("effect_at_most_once")),
+    ];
+    for (scenario, expected) in setups {
+        let bounds = Bounds { crashes: 1, faults: 1, decisions: 0, ..Bounds::default() };
+        let mut explorer = Explorer::new(Setup::of(&scenario), bounds).unwrap();
+        assert!(!explorer.run().hit_limit, "{}", scenario.id);
+        let is_broken = |index: &usize| matches!(explorer.verdict(*index), SearchVerdict::Broken(_));
+        let broken = (0..INVARIANTS.len()).find(is_broken).map(|index| INVARIANTS[index].id);
+        assert_eq!(broken, expected, "{}", scenario.id);
+    }
+}
+
 // --- The invariant -------------------------------------------------------------------------------------------------------------
 
 #[test]
@@ -130,7 +150,10 @@ fn the_invariant_breaks_when_a_key_is_not_recognised_and_the_call_is_sent_again(
 #[test]
 fn effects_under_two_keys_or_without_one_break_nothing() {
     let two = |order: &str| json!({"tool": "ship_part", "args": {"order_id": order, "part": "hinge", "value": 4.5}});
-    let (session, _) = ran(&shipment(|document| document["script"][0]["calls"] = json!([two("O-7"), two("O-8")])));
+    let (session, _) = ran(&shipment(|document| {
+        document["script"][0]["calls"] = json!([two("O-7"), two("O-8")]);
+        document["person"]["answers"] = json!(["approved"]);
+    }));
     assert_eq!(effects(session.world(), "shipment").len(), 2);
     assert_unbroken(&session, "two orders");
     let (session, _) = ran(&extension(|document| {

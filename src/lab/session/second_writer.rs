@@ -4,11 +4,11 @@ use crate::lab::driver_state::{DriverStage, Liveness};
 use crate::lab::session::{Session, SessionError, Tick};
 use crate::log::store::Store;
 
-/// So many ticks a rival may go on behind the end of the run.
+/// So many ticks a rival may continue after the end of the run.
 const BOUND: u32 = 10_000;
 
 impl Session {
-    /// A second tab resumes the run although its agent lives. That one goes on as the rival, until storage refuses it.
+    /// A second tab resumes the run although its agent lives. That one continues as the rival, until storage refuses it.
     pub fn open_second_tab(&mut self, store: &mut dyn Store) -> Result<(), SessionError> {
         if self.driver_state.agent.is_none()
             || matches!(self.driver_state.stage, DriverStage::Stopped(_))
@@ -29,12 +29,12 @@ impl Session {
         if met == met_before || self.scenario.second_writer.as_ref()?.nth != met {
             return None;
         }
-        // If the second tab cannot take the run over, the first one goes on alone.
+        // If the second tab cannot take the run over, the first one continues alone.
         self.open_second_tab(store).ok()?;
         matches!(self.driver_state.stage, DriverStage::Fresh).then(|| self.tick_agent(store))
     }
 
-    /// Lets the rival go half an effect further; behind the end of the run, where nobody follows it, to its own end.
+    /// Lets the rival go half an effect further; after the end of the run, where nobody follows it, to its own end.
     pub(super) fn step_second_writer(&mut self, store: &mut dyn Store) {
         for _ in 0..BOUND {
             if !self.second_writer_lives() {
