@@ -1,4 +1,4 @@
-//! Where an agent may die: the scenario's own crash spots, how often each was met, and the words for the instants around an effect.
+//! Where an agent may die: the scenario's own crash points, how often each was met, and the words for the instants around an effect.
 
 use crate::agent::protocol::EffectKind;
 use crate::lab::scenario::{CrashPoint, Scenario, When};
@@ -14,12 +14,12 @@ pub struct RunProgress {
     pub crashes: u32,
     /// How often a new one took over.
     pub resumes: u32,
-    /// How often each of the scenario's crash spots was met, and after them that of its rival.
+    /// How often each of the scenario's crash points was met, and after them the point at which a second tab opens.
     pub points_met: Vec<u32>,
 }
 
 impl RunProgress {
-    /// Counts the scenario's spots that are at this instant of this effect. True: the agent dies at one of them.
+    /// Counts the scenario's points that are at this instant of this effect. True: the agent dies at one of them.
     pub fn meets_point(&mut self, scenario: &Scenario, effect: &EffectKind, when: When) -> bool {
         let crashes = scenario.crashes.len();
         self.points_met.resize(crashes + 1, 0);
@@ -33,14 +33,14 @@ impl RunProgress {
         dies
     }
 
-    /// How often the spot was met at which the scenario opens a second tab.
+    /// How often the point was met at which the scenario opens a second tab.
     pub fn second_writer_point_met(&self, scenario: &Scenario) -> u32 {
         self.points_met.get(scenario.crashes.len()).copied().unwrap_or(0)
     }
 }
 
 impl CrashPoint {
-    /// True at this spot, whichever time it is.
+    /// True at this point, whichever time it is.
     pub fn fits(&self, effect: &EffectKind, when: When) -> bool {
         let (tool, record) = match effect {
             EffectKind::CallTool { call, .. } => (Some(&*call.name), None),

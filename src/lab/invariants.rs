@@ -376,7 +376,7 @@ fn no_circles(evidence: &Evidence) -> Result<String, String> {
     if stale <= limit as usize { Ok(figures) } else { Err(figures) }
 }
 
-/// Of a herd not more than half try again in the same millisecond.
+/// Of a fleet not more than half try again in the same millisecond.
 fn no_lockstep(evidence: &Evidence) -> Result<String, String> {
     let Some(fleet) = evidence.world.fleet() else {
         return Ok("this agent works alone".to_string());

@@ -1,4 +1,4 @@
-//! A run told by what somebody did to it: a run is a function of its setup and of these deeds, so a link can carry it, and a new
+//! A run told by what somebody did to it: a run is a function of its setup and of these commands, so a link can carry it, and a new
 //! run can begin at any of its records.
 
 use std::fmt;
@@ -33,28 +33,28 @@ pub enum CommandKind {
     },
 }
 
-/// An act and when: two moments an effect, see [`Session::half_step`].
+/// A command and when it came: two half-steps an effect, see [`Session::half_step`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// The moment.
+    /// The half-step.
     pub half_step: u64,
-    /// The act.
+    /// What was done.
     pub kind: CommandKind,
 }
 
 /// Where a replay ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// At this moment, after all deeds.
+    /// At this half-step, after all commands.
     HalfStep(u64),
-    /// As soon as the log has so many records; deeds after that are left out.
+    /// As soon as the log has so many records; commands after that are left out.
     Records(usize),
 }
 
 /// Why a run does not fit what is told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Misfit {
-    /// A deed cannot be done when it is told.
+    /// A command cannot be carried out when it is told.
     Command {
         /// Which, from 0.
         index: usize,
@@ -93,7 +93,7 @@ impl Command {
         Value::Array(parts)
     }
 
-    /// Reads a list of deeds.
+    /// Reads a list of commands.
     pub fn read_list(from: &Fields, key: &str) -> Vec<Command> {
         let read = |(index, value): (usize, &Value)| {
             let command = Command::of(value);
@@ -139,7 +139,7 @@ impl CommandKind {
     }
 }
 
-/// Does to a fresh session what was done to another, and gives the deeds that had their turn.
+/// Does to a fresh session what was done to another, and gives the commands that had their turn.
 pub fn replay(session: &mut Session, store: &mut dyn Store, commands: &[Command], until: Until) -> Result<Vec<Command>, Misfit> {
     for (index, command) in commands.iter().enumerate() {
         let misfit = |message: String| Misfit::Command { index, message };
@@ -149,7 +149,7 @@ pub fn replay(session: &mut Session, store: &mut dyn Store, commands: &[Command]
             }
             advance(session, store).map_err(|found| misfit(found.to_string()))?;
         }
-        // What is done at the last moment belongs to it; what is done after the last record does not.
+        // What is done at the last half-step belongs to it; what is done after the last record does not.
         if matches!(until, Until::Records(_)) && is_there(session, until) {
             return Ok(commands[..index].to_vec());
         }

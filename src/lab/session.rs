@@ -120,7 +120,7 @@ impl Session {
         Session::reopen(setup, Vec::new(), RunProgress::default(), store).begin(store)
     }
 
-    /// A session for a herd's member, which has no herd of its own.
+    /// A session for a member of a fleet, which has no fleet of its own.
     pub(super) fn start_in_fleet(setup: Setup, store: &mut dyn Store) -> Result<Session, SessionError> {
         Session::set_up(setup, Vec::new(), RunProgress::default(), store, None).begin(store)
     }
@@ -208,7 +208,7 @@ impl Session {
 
     // --- Driving -------------------------------------------------------------------------------------------------------------
 
-    /// Goes half an effect further. A rival that lives goes half an effect further too.
+    /// Goes half an effect further. A second writer that lives goes half an effect further too.
     pub fn tick(&mut self, store: &mut dyn Store) -> Tick {
         let met_before = self.progress.second_writer_point_met(&self.scenario);
         let tick = self.tick_agent(store);
@@ -244,7 +244,7 @@ impl Session {
         };
         match agent.poll() {
             Some(mut effect) => {
-                // Effects are counted for who wants to kill the agent at one; nobody kills the rival.
+                // Effects are counted so that the agent can be killed at one; nobody kills the second writer.
                 self.progress.effects += u64::from(!self.is_second_writers_turn);
                 if let Some(tamper) = self.tamper {
                     tamper(&mut effect.kind);
@@ -357,7 +357,7 @@ impl Session {
 
     /// Brings the answer to the agent and asks what it wants next.
     fn deliver(&mut self, effect: &Effect, reply: Reply, due_ms: u64, store: &mut dyn Store) -> Tick {
-        // The rival may have been at work meanwhile.
+        // The second writer may have been at work meanwhile.
         self.now_ms = self.now_ms.max(due_ms);
         if let Some(agent) = &mut self.driver_state.agent {
             let event = Event { effect: effect.id, at_ms: self.now_ms, answer: reply.answer };

@@ -124,8 +124,7 @@ pub fn read_tools(scenario: &Fields) -> Vec<ToolDefinition> {
             given.note(ReadError::new(&given.path(name), expected));
             continue;
         }
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-        if name.is_empty() || name.len() > 64 || !name.bytes().all(is_plain) || RESERVED.contains(&name) {
+        if !is_name(name) || RESERVED.contains(&name) {
             let rule = format!("expected a name of 1 to 64 letters, digits, `_` and `-`, and none of {}", list(&RESERVED));
             given.note(ReadError::new(&given.path(name), rule));
         }
@@ -145,13 +144,14 @@ pub fn read_tools(scenario: &Fields) -> Vec<ToolDefinition> {
 impl ToolDefinition {
     /// Reads a definition. `code`: what the service does, if that is not in the definition.
     pub fn read(name: &str, from: &Fields, code: Option<Coded>) -> ToolDefinition {
-        let work = match (code, from.optional("look_up", Fields::non_empty_str)) {
+        let look_up = from.optional("look_up", Fields::non_empty_str);
+        let is_look_up = look_up.is_some();
+        from.only(if is_look_up { &LOOK_UP_KEYS } else { &KEYS });
+        let work = match (code, look_up) {
             (Some(code), _) => Work::Coded(code),
             (None, Some(tool)) => Work::LookUp(tool.to_string()),
             (None, None) => Work::Defined(Box::new(DefinedWork::read(from))),
         };
-        let is_look_up = matches!(work, Work::LookUp(_));
-        from.only(if is_look_up { &LOOK_UP_KEYS } else { &KEYS });
         let has_effect = matches!(&work, Work::Defined(work) if work.effect.is_some());
         let recognises_keys = from.optional("recognises_keys", Fields::bool).unwrap_or(false);
         let read_only = from.optional("read_only", Fields::bool).unwrap_or(!has_effect);
@@ -178,6 +178,7 @@ impl ToolDefinition {
         self.read_agents_flags(from);
     }
 
+    /// Reads what the agent is told, where that is not the default.
     fn read_agents_flags(&mut self, from: &Fields) {
         let spec = &mut self.spec;
         spec.irreversible = from.optional("irreversible", Fields::bool).unwrap_or(spec.irreversible);
@@ -196,6 +197,7 @@ impl ToolDefinition {
         }
     }
 
+    /// Is the look-up a tool that tells of this one?
     fn check_look_up(&self, from: &Fields, tools: &[ToolDefinition]) {
         let Some(lookup) = &self.spec.lookup else {
             return;
@@ -255,9 +257,12 @@ impl DefinedWork {
         });
         let effect = from.optional("effect", Fields::object).map(|given| {
             given.only(&["name", "business_key", "amount", "text"]);
+            if !is_name(given.str("name")) {
+                given.note_wrong("name", "1 to 64 letters, digits, `_` and `-`");
+            }
             let text = |key: &str| given.optional(key, Fields::non_empty_str).map(str::to_string);
             EffectDefinition {
-                name: given.non_empty_str("name").into(),
+                name: given.arc_str("name"),
                 business_key: text("business_key"),
                 amount: given.maybe("amount").cloned(),
                 text: text("text"),
@@ -299,6 +304,12 @@ impl DefinedWork {
         }
         check_quotations(from, "result", Some(&self.result), &known);
     }
+}
+
+/// A name can be quoted and is a word for people.
+fn is_name(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    (1..=64).contains(&text.len()) && text.bytes().all(is_plain)
 }
 
 /// The effects that tools have.

@@ -120,7 +120,7 @@ impl World {
         World { scenario, recognises_keys, rows: Arc::new(rows), fleet: None }
     }
 
-    /// The same world, in which a herd of other agents needs the services too.
+    /// The same world, in which a fleet of other agents needs the services too.
     #[must_use]
     pub fn beside(self, fleet: Option<Arc<Fleet>>) -> World {
         World { fleet, ..self }
