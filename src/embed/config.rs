@@ -143,35 +143,13 @@ fn read_tools(from: &Fields) -> Vec<ToolSpec> {
 /// A definition of a server has more than this reads: titles, icons, schemas of answers.
 fn read_tool(from: &Fields) -> ToolSpec {
     let mut tool = ToolSpec::new(from.non_empty_str("name"), from.optional("description", Fields::str).unwrap_or_default());
-    tool.parameters = from.optional("inputSchema", Fields::object).map(|schema| read_parameters(&schema)).unwrap_or_default();
+    tool.parameters = from.optional("inputSchema", Fields::object).map(|schema| Parameter::read_all(&schema)).unwrap_or_default();
     read_annotations(from, &mut tool);
     let intent = from.optional("intent", Fields::strs).unwrap_or_default();
     tool.intent = intent.into_iter().map(str::to_string).collect();
     tool.lookup = from.optional("lookup", Fields::non_empty_str).map(str::to_string);
-    tool.relies_on = from.optional("relies_on", Fields::object).map(|given| {
-        given.only(&["tool", "argument", "version_field"]);
-        let text = |key: &str| given.non_empty_str(key).to_string();
-        Reliance { tool: text("tool"), argument: text("argument"), version_field: text("version_field") }
-    });
+    tool.relies_on = from.optional("relies_on", Fields::object).map(|given| Reliance::read(&given));
     tool
-}
-
-fn read_parameters(schema: &Fields) -> Vec<Parameter> {
-    let required = schema.optional("required", Fields::strs).unwrap_or_default();
-    let Some(properties) = schema.optional("properties", Fields::object) else {
-        return Vec::new();
-    };
-    let kind_of = |name: &str| match properties.object(name).maybe("type").and_then(Value::as_str) {
-        Some("string") => ParameterKind::Text,
-        Some("number" | "integer") => ParameterKind::Number,
-        Some("boolean") => ParameterKind::Boolean,
-        Some("array") => ParameterKind::List,
-        Some("object") => ParameterKind::Object,
-        // What the schema leaves open, or says in a way that is not read here, is left to the tool.
-        _ => ParameterKind::Any,
-    };
-    let parameter = |name: &str| Parameter { name: name.to_string(), kind: kind_of(name), required: required.contains(&name) };
-    properties.keys().map(parameter).collect()
 }
 
 /// The names of the policies and where they stand, in the order of the design's table.

@@ -13,7 +13,7 @@ use crate::record::{ApprovalStatus, Decision};
 
 /// A question of the inbox and what came of it.
 pub struct InboxEntry<'a> {
-    /// The row of the question, by place.
+    /// The index of the question's row.
     pub seq: usize,
     /// When it was asked.
     pub asked: &'a Row,
@@ -100,7 +100,7 @@ impl World {
 
     /// The questions that the inbox knows.
     pub fn inbox(&self) -> Vec<InboxEntry<'_>> {
-        let lost = self.rows().iter().rposition(|row| row.entry == Entry::InboxLost).map_or(0, |place| place + 1);
+        let lost = self.rows().iter().rposition(|row| row.entry == Entry::InboxLost).map_or(0, |index| index + 1);
         self.questions_from(lost)
     }
 
@@ -136,7 +136,7 @@ impl World {
         let (Some(due_ms), Some(person)) = (self.answer_due_ms(key), &self.scenario.clone().person) else {
             return;
         };
-        // There is a question, and it is open: who calls has seen to both.
+        // There is a question, and it is open: the caller has seen to both.
         let _ = match person.answer(self.number_of(key)) {
             None => self.expire(key, due_ms),
             Some(answer) if answers => {

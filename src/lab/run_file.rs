@@ -106,8 +106,8 @@ impl fmt::Display for RunFileError {
             RunFileError::Scenario(error) => write!(f, "$.document: the scenario in this file cannot be read: {error}"),
             RunFileError::Checkpoint(error) => write!(f, "$.checkpoint: the checkpoint in this file cannot be read: {error}"),
             RunFileError::Session(error) => write!(f, "$.document: the run cannot be begun: {error}"),
-            RunFileError::Misfit(Misfit::Command { place, message }) => {
-                write!(f, "$.deeds[{place}]: this cannot be done to the run: {message}; {WHY_ANOTHER}")
+            RunFileError::Misfit(Misfit::Command { index, message }) => {
+                write!(f, "$.deeds[{index}]: this cannot be done to the run: {message}; {WHY_ANOTHER}")
             }
             RunFileError::Misfit(misfit) => write!(f, "$.moment: {misfit}; {WHY_ANOTHER}"),
             RunFileError::Log { recorded, now } if recorded.0 != now.0 => {
@@ -219,10 +219,10 @@ impl RunFile {
             from.note_wrong("moment", &format!("at most {MAX_HALF_STEPS}"));
         }
         let commands = Command::read_list(from, "deeds");
-        if let Some(place) = commands.iter().position(|command| command.half_step > half_step) {
+        if let Some(index) = commands.iter().position(|command| command.half_step > half_step) {
             let message =
-                format!("its moment {} is behind the end of the run, which is moment {half_step}", commands[place].half_step);
-            from.note(ReadError::new(&format!("{}[{place}]", from.path("deeds")), message));
+                format!("its moment {} is after the end of the run, which is moment {half_step}", commands[index].half_step);
+            from.note(ReadError::new(&format!("{}[{index}]", from.path("deeds")), message));
         }
         let log_digest = u64::from_str_radix(from.str("log_digest"), 16).unwrap_or_else(|_| {
             from.note_wrong("log_digest", "16 hexadecimal digits");

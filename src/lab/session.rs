@@ -41,7 +41,7 @@ pub struct Session {
     second_writer: Option<DriverState>,
     is_second_writers_turn: bool,
     world: World,
-    /// Shared with the session's copies until one of them goes on.
+    /// Shared with the session's copies until one of them continues.
     log: Arc<Vec<Arc<Record>>>,
     now_ms: u64,
     progress: RunProgress,
@@ -52,7 +52,7 @@ pub struct Session {
     tamper: Option<fn(&mut EffectKind)>,
     /// False: the caller says when to judge, and what.
     judges: bool,
-    /// What the run began with, if it goes on from another run's checkpoint.
+    /// What the run began with, if it continues from another run's checkpoint.
     origin: Option<Arc<AgentState>>,
 }
 
@@ -120,7 +120,7 @@ impl Session {
         Session::reopen(setup, Vec::new(), RunProgress::default(), store).begin(store)
     }
 
-    /// A session for a herd's member, which has no herd of its own.
+    /// A session for a member of a fleet, which has no fleet of its own.
     pub(super) fn start_in_fleet(setup: Setup, store: &mut dyn Store) -> Result<Session, SessionError> {
         Session::set_up(setup, Vec::new(), RunProgress::default(), store, None).begin(store)
     }
@@ -132,7 +132,7 @@ impl Session {
         Ok(self)
     }
 
-    /// A session that goes on from a checkpoint of another run, in a new run: [`Setup::run_id_from`] is its name. The store has to
+    /// A session that continues from a checkpoint of another run, in a new run: [`Setup::run_id_from`] is its name. The store has to
     /// be empty, and the world is as the scenario has it: what the other run did outside is not in its books.
     ///
     /// What people approved there was approved for that run. It is asked again here.
@@ -175,13 +175,13 @@ impl Session {
     ) -> Session {
         let Setup { scenario, mechanisms, seed, interactive, branch: _ } = &setup;
         let log = store.read().records;
-        // A run that goes on from another run's checkpoint has a name of its own.
+        // A run that continues from another run's checkpoint has a name of its own.
         let run_id = log.first().map_or_else(|| setup.run_id(), |record| record.run_id.clone());
         let config = Arc::new(scenario.config(*mechanisms, *seed, run_id));
         let newest = rows.iter().map(|row| row.at_ms).chain(log.iter().map(|record| record.ts_ms)).max();
         let recognises_keys = mechanisms.has(Mechanism::Idempotency);
         let world = World::with_rows(scenario.clone(), recognises_keys, rows).beside(fleet);
-        // Not the log: the world says whether anybody has been told. A run that only lacked storage may go on.
+        // Not the log: the world says whether anybody has been told. A run that only lacked storage may continue.
         let stage = world.closed_as().filter(|_| world.is_settled()).map_or(DriverStage::Dead, DriverStage::Stopped);
         let mut session = Session {
             mechanisms: *mechanisms,
@@ -208,7 +208,7 @@ impl Session {
 
     // --- Driving -------------------------------------------------------------------------------------------------------------
 
-    /// Goes half an effect further. A rival that lives goes half an effect further too.
+    /// Goes half an effect further. A second writer that lives goes half an effect further too.
     pub fn tick(&mut self, store: &mut dyn Store) -> Tick {
         let met_before = self.progress.second_writer_point_met(&self.scenario);
         let tick = self.tick_agent(store);
@@ -244,7 +244,7 @@ impl Session {
         };
         match agent.poll() {
             Some(mut effect) => {
-                // Effects are counted for who wants to kill the agent at one; nobody kills the rival.
+                // Effects are counted so that the agent can be killed at one; nobody kills the second writer.
                 self.progress.effects += u64::from(!self.is_second_writers_turn);
                 if let Some(tamper) = self.tamper {
                     tamper(&mut effect.kind);
@@ -357,7 +357,7 @@ impl Session {
 
     /// Brings the answer to the agent and asks what it wants next.
     fn deliver(&mut self, effect: &Effect, reply: Reply, due_ms: u64, store: &mut dyn Store) -> Tick {
-        // The rival may have been at work meanwhile.
+        // The second writer may have been at work meanwhile.
         self.now_ms = self.now_ms.max(due_ms);
         if let Some(agent) = &mut self.driver_state.agent {
             let event = Event { effect: effect.id, at_ms: self.now_ms, answer: reply.answer };
@@ -424,7 +424,8 @@ impl Session {
 
     /// Where the agent stands, for a crash's record: in words, and as a crash point's id.
     fn place(&self) -> (String, Option<String>) {
-        let gap = |effect: &Effect, when| (gap_label(&effect.kind, when), Some(gap_id(&effect.kind, when)));
+        let tools = &self.scenario.tools;
+        let gap = |effect: &Effect, when| (gap_label(tools, &effect.kind, when), Some(gap_id(&effect.kind, when)));
         match &self.driver_state.stage {
             DriverStage::Issued(effect) => gap(effect, When::Before),
             DriverStage::Happened { effect, .. } | DriverStage::Asked(effect) => gap(effect, When::After),
@@ -456,7 +457,7 @@ impl Session {
         let durable = store.read();
         let agent = recovered(&durable)?;
         self.log = Arc::new(durable.records);
-        self.driver_state.cause = self.log.len().checked_sub(1).map(|place| place as u64);
+        self.driver_state.cause = self.log.len().checked_sub(1).map(|index| index as u64);
         self.now_ms = now_ms;
         self.driver_state.agent = Some(agent);
         self.driver_state.stage = DriverStage::Fresh;

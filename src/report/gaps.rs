@@ -27,7 +27,7 @@ pub fn gaps_ahead(session: &Session, store: &MemoryStore) -> Value {
             ("when", when.as_str().into()),
             ("step", agent.run().state.step.into()),
             ("place", place_of(&effect.kind).into()),
-            ("label", gap_label(&effect.kind, when).into()),
+            ("label", gap_label(&ahead.scenario().tools, &effect.kind, when).into()),
         ]));
     };
     note(&ahead);

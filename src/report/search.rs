@@ -51,7 +51,8 @@ pub fn verdicts<S: SearchStore>(explorer: &Explorer<S>) -> Value {
             "held_ends": explorer.held_ends(place),
         })
     };
-    (0..INVARIANTS.len()).map(verdict).collect()
+    let concerns = |place: &usize| (INVARIANTS[*place].concerns)(explorer.scenario());
+    (0..INVARIANTS.len()).filter(concerns).map(verdict).collect()
 }
 
 /// The shortest run that the search has for an invariant, with its twin; `null` if there is none.

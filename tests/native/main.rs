@@ -10,6 +10,7 @@ mod import;
 mod long_runs;
 mod mechanisms;
 mod otel;
+mod own_tools;
 mod protocol;
 mod purity;
 mod random_crashes;

@@ -162,7 +162,7 @@ fn flags_and_mcps_annotations_say_the_same() {
     let untold = ToolSpec::new("t", "A tool.");
     assert_eq!((untold.read_only, untold.irreversible, untold.idempotent), (false, true, false));
     // There and back, for every tool of the lab.
-    for tool in scenario("double-charge").tools.iter() {
+    for tool in scenario("double-charge").tools.iter().map(|tool| &tool.spec) {
         let definition = mcp::definition(tool);
         assert_eq!(flags(&definition), (tool.read_only, tool.irreversible, tool.idempotent), "{}", tool.name);
         assert_eq!(definition["inputSchema"]["type"], "object");

@@ -85,7 +85,7 @@ fn deeds_that_do_not_fit_are_named() {
     let decide = CommandKind::Decide { approved: true, approver: "maya".into(), note: None };
     let commands = [Command { half_step: 12, kind: decide }];
     let misfit = replay(&mut session, &mut store, &commands, Until::HalfStep(20)).unwrap_err();
-    assert_eq!(misfit, Misfit::Command { place: 0, message: "no question is open".to_string() });
+    assert_eq!(misfit, Misfit::Command { index: 0, message: "no question is open".to_string() });
 
     let (mut session, mut store) = started();
     let misfit = replay(&mut session, &mut store, &[], Until::HalfStep(100_000)).unwrap_err();

@@ -205,9 +205,13 @@ pub fn books(world: &World) -> Books {
     for row in world.rows() {
         match &row.entry {
             Entry::Refund { .. } => books.refunds += 1,
-            Entry::Voucher { .. } => books.vouchers += 1,
-            Entry::Note { .. } => books.notes += 1,
-            Entry::Escalation { .. } => books.escalations += 1,
+            Entry::Effect { name, .. } => match &**name {
+                "voucher" => books.vouchers += 1,
+                "note" => books.notes += 1,
+                "escalation" => books.escalations += 1,
+                // A tool of the scenario's own: see `effects`.
+                _ => {}
+            },
             Entry::Decision { .. } => books.decisions += 1,
             Entry::Mail { .. } => books.mails += 1,
             Entry::HandOver { .. } => books.hand_overs += 1,
@@ -215,6 +219,15 @@ pub fn books(world: &World) -> Books {
         }
     }
     books
+}
+
+/// What the books say of the effects of a name, in order.
+pub fn effects(world: &World, wanted: &str) -> Vec<String> {
+    let rows = world.rows().iter().filter_map(|row| match &row.entry {
+        Entry::Effect { name, text, .. } if **name == *wanted => Some(text.to_string()),
+        _ => None,
+    });
+    rows.collect()
 }
 
 /// What `double-charge` leaves behind.

@@ -20,7 +20,7 @@ use graph::{Decisive, Found, Graph};
 use node::{Node, Scope, SearchStore};
 
 use super::invariants::{INVARIANTS, Kind};
-use super::scenario::When;
+use super::scenario::{Scenario, When};
 use super::session::{Session, SessionError, Setup};
 use crate::agent::protocol::EffectKind;
 use crate::log::store::MemoryStore;
@@ -289,6 +289,11 @@ impl<S: SearchStore> Explorer<S> {
                 None => SearchVerdict::NeverHappens,
             },
         }
+    }
+
+    /// What is searched.
+    pub fn scenario(&self) -> &Scenario {
+        self.start.session.scenario()
     }
 
     /// How much it tries.

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::base::json::decimal;
 use crate::base::money::{PicoUsd, Prices};
-use crate::lab::services;
+use crate::lab::shipped_tools::shipped_tool;
 use crate::record::{FailureKind, RecordedFailure};
 
 pub use reader::stories;
@@ -347,8 +347,7 @@ impl Story {
     /// How a tool is meant: as recorded, else as the lab has it. `None`: nobody knows.
     pub fn flags(&self, tool: &str) -> Option<Flags> {
         self.recorded_flags(tool).or_else(|| {
-            let tools = services::tools();
-            let spec = tools.iter().find(|spec| spec.name == tool)?;
+            let spec = shipped_tool(tool)?.spec;
             let keys_count = self.has_mechanism("idempotency");
             let resent = spec.read_only || spec.idempotent;
             let repeatable = spec.read_only || (spec.idempotent && keys_count);

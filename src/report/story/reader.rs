@@ -10,7 +10,7 @@ use crate::agent::tools::ToolSpec;
 use crate::base::canonical::canonical;
 use crate::base::json::{count, decimal};
 use crate::lab::answer_check::numbers;
-use crate::lab::services;
+use crate::lab::shipped_tools::shipped_tools;
 use crate::record::FailureKind;
 
 /// The runs of a trace, in the order in which they begin.
@@ -18,7 +18,7 @@ pub fn stories(trace: &Trace) -> Vec<Story> {
     let mut readers: Vec<Reader> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut current = 0;
-    let tools = services::tools();
+    let tools: Vec<ToolSpec> = shipped_tools().into_iter().map(|tool| tool.spec).collect();
     for index in 0..trace.lines().len() {
         let value = trace.value(index);
         let named = value.as_ref().and_then(|value| value.get("run_id")?.as_str());

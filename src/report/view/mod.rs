@@ -180,7 +180,7 @@ fn invariant_views(session: &Session, half_step: &HalfStep, is_over: bool) -> Va
             ("explanation", explanation.into()),
         ])
     };
-    INVARIANTS.iter().map(view).collect()
+    INVARIANTS.iter().filter(|invariant| (invariant.concerns)(session.scenario())).map(view).collect()
 }
 
 fn start_ms(session: &Session) -> u64 {

@@ -9,7 +9,6 @@ use crate::agent::run::History;
 use crate::agent::state::{AgentState, Message};
 use crate::lab::explore::fingerprint::Fingerprint;
 use crate::lab::ledger::{Entry, Row};
-use crate::lab::mechanisms::Mechanism;
 use crate::lab::session::Session;
 use crate::lab::world::is_counted;
 use crate::record::{InDoubt, Record, RecordBody, StopCause};
@@ -112,8 +111,8 @@ impl Memo {
                 // The first one is what a repeated request is answered with, and what an approval is used up by.
                 self.take_request(row, session);
                 let is_first = || {
-                    // Where services do not recognise a repeated request, each is one of its own.
-                    if !session.mechanisms().has(Mechanism::Idempotency) {
+                    // Where the service does not recognise a repeated request, each is one of its own.
+                    if !world.recognises_key_of(tool) {
                         return true;
                     }
                     let first = world.executed(tool, key).map(|(_, first)| first);
@@ -128,9 +127,7 @@ impl Memo {
                 row.entry.hash(&mut self.books);
             }
             Entry::Refund { .. }
-            | Entry::Voucher { .. }
-            | Entry::Note { .. }
-            | Entry::Escalation { .. }
+            | Entry::Effect { .. }
             | Entry::Decision { .. }
             | Entry::InboxLost
             | Entry::Mail { .. }
