@@ -13,7 +13,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use effect::{effect_in_flight, place_of};
-pub use record::{RecordView, lone_record_view, record_detail, record_views};
+pub use record::{LogRows, RecordView, record_detail, record_view, record_views};
 pub use storage::{Snapshots, snapshots_view};
 
 use super::describe::clock;
