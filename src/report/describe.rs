@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use crate::base::json::compact;
-use crate::base::text::{contains, grouped, preview};
+use crate::base::text::{grouped, preview};
+use crate::log::trace::QuestionKind;
 use crate::record::{ApprovalStatus, InDoubt, Record, RecordBody, Status};
 
 /// How a record is meant.
@@ -53,7 +54,10 @@ pub fn line(record: &Record) -> String {
             format!("attempt {} failed ({}); again in {}", retry.attempt, short(&retry.error), duration(retry.backoff_ms))
         }
         RecordBody::ApprovalRequest { tool, args, approval_key } => {
-            let again = if contains(approval_key, ":in-doubt:") { "It may have been executed already: " } else { "" };
+            let again = match QuestionKind::from_key(approval_key) {
+                QuestionKind::SendAgain => "It may have been executed already: ",
+                QuestionKind::MayRun => "",
+            };
             format!("May {tool} run? {again}{}", short(&prose(args)))
         }
         RecordBody::Approval { tool, decision, approver, note, reused, .. } => {

@@ -13,14 +13,15 @@ use serde_json::Value;
 
 use super::describe::duration;
 use super::imported::Trace;
-use super::story::{Call, Did, Story, outcome_of, stories, usd};
+use super::story::{Call, Did, Story, stories, usd};
 use crate::base::json::{count, decimal};
 use crate::base::money::PicoUsd;
 use crate::base::text::{plural, preview};
-use crate::record::FailureKind;
+use crate::lab::mechanisms::Mechanism;
+use crate::log::trace::{CrashPoint, ModelFailure, RecordedError};
 use done::done;
-use troubles::troubles;
-use unfinished::{in_the_past, unfinished};
+use troubles::{Advice, troubles};
+use unfinished::unfinished;
 
 /// A run's end, explained.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -84,12 +85,15 @@ fn diagnose_run(story: &Story) -> Diagnosis {
         if status == "done" && !troubles.is_empty() {
             change.clear();
         }
+        let mut given: Vec<(Option<Mechanism>, String)> = Vec::new();
         for trouble in troubles {
             why = format!("{why} {}", trouble.what);
             // Advice is given once, and so is the name of a mechanism.
-            let name = trouble.change.split(['“', '”']).nth(1);
-            if !change.contains(name.unwrap_or(&trouble.change)) {
-                change = format!("{change} {}", trouble.change).trim_start().to_string();
+            let Advice { mechanism, text } = trouble.change;
+            let is_given = given.iter().any(|(named, said)| (mechanism.is_some() && *named == mechanism) || *said == text);
+            if !is_given {
+                change = format!("{change} {text}").trim_start().to_string();
+                given.push((mechanism, text));
             }
             records.extend(trouble.records);
         }
@@ -260,16 +264,21 @@ fn repeated_call(story: &Story, index: usize) -> Finding {
 }
 
 fn model_failed(story: &Story, index: usize, stop: &Value) -> Finding {
-    let error = stop.get("error").and_then(Value::as_str).unwrap_or("no error is recorded");
-    let retries: Vec<usize> = story.model_retries.iter().map(|(record, _)| *record).collect();
-    let why =
-        format!("The model could not be had: {}; {} before it.", preview(error, 160), plural(retries.len(), "repeated attempt"));
-    let change = if error.contains("the script has no turn") {
-        "The model is a script here: give the scenario a turn that fits what is said there."
-    } else if outcome_of(error) == FailureKind::Rejected {
-        "The provider refused the request itself, so trying again does not help: mend what the error names."
-    } else {
-        "Nothing in the prompt changes that: check the provider’s state and your limits there, and allow more or longer waits."
+    let error = RecordedError::from_text(stop.get("error").and_then(Value::as_str).unwrap_or("no error is recorded"));
+    let retries = story.model_retries.clone();
+    let why = format!(
+        "The model could not be had: {}; {} before it.",
+        preview(&error.text, 160),
+        plural(retries.len(), "repeated attempt")
+    );
+    let change = match ModelFailure::from_error(&error) {
+        ModelFailure::NoTurn => "The model is a script here: give the scenario a turn that fits what is said there.",
+        ModelFailure::Rejected => {
+            "The provider refused the request itself, so trying again does not help: mend what the error names."
+        }
+        ModelFailure::NoAnswer => {
+            "Nothing in the prompt changes that: check the provider’s state and your limits there, and allow more or longer waits."
+        }
     };
     (why, change.to_string(), [retries, vec![index]].concat())
 }
@@ -344,7 +353,7 @@ fn by_guard(story: &Story, index: usize, status: &str) -> Finding {
         "max_resumes" => {
             let places: Vec<usize> =
                 story.resumes.iter().map(|(record, _)| *record).chain(story.crashes.iter().map(|(record, _)| *record)).collect();
-            let at = story.crashes.last().map(|(_, at)| in_the_past(at));
+            let at = story.crashes.last().map(|(_, at)| CrashPoint::from_label(at).told);
             records.extend(places);
             let why = if observed == "0" {
                 let at = at.map_or_else(String::new, |at| format!(" {at}"));

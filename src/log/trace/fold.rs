@@ -16,7 +16,7 @@ const OPEN_CALLS: usize = 500;
 pub(super) struct Now {
     /// The calls without a result that the newest answer of the model wants, or that were met since: places in [`Trace::calls`].
     turn: Vec<usize>,
-    /// Attempts without an end: places in [`Trace::attempts`].
+    /// Attempts whose outcome may still come: places in [`Trace::attempts`].
     open: Vec<usize>,
     /// The request with which the model call under way began.
     model_call: Option<usize>,
@@ -110,11 +110,11 @@ impl Trace {
             What::Guard => self.guards.push(record),
             What::Checkpoint => self.checkpoints.push(record),
             What::Resume => {
-                self.interrupt(&mut role, Ending::Resume);
+                self.resume(record);
                 self.resumes.push(record);
             }
             What::Crash => {
-                self.interrupt(&mut role, Ending::Crash);
+                self.crash(&mut role);
                 self.crashes.push(record);
             }
             What::Stop(error) => {
@@ -168,7 +168,7 @@ impl Trace {
             self.now.open.iter().copied().partition(|place| is_meant(&attempts[*place]));
         self.now.open = open;
         for place in &ended {
-            self.attempts[*place].end = Some(End { record, by });
+            self.attempts[*place].end.get_or_insert(End { record, by });
         }
         ended
     }
@@ -203,14 +203,21 @@ impl Trace {
     }
 
     /// The agent is gone: what it had under way is in doubt.
-    fn interrupt(&mut self, role: &mut Role, by: Ending) {
-        for place in self.end_where(role.record, by, |_| true) {
+    fn crash(&mut self, role: &mut Role) {
+        for place in self.end_where(role.record, Ending::Crash, |_| true) {
             role.closes.push(Closed { from: self.attempts[place].intent, span: Span::Attempt });
         }
         let question = self.now.question.and_then(|place| self.approvals.get_mut(place)).filter(|one| !one.is_interrupted);
         if let Some(question) = question {
             question.is_interrupted = true;
             role.closes.extend(question.asked.last().map(|from| Closed { from: *from, span: Span::Attempt }));
+        }
+    }
+
+    /// Another agent takes over. The one before may be alive all the same, and then its outcomes can still come.
+    fn resume(&mut self, record: usize) {
+        for place in &self.now.open {
+            self.attempts[*place].end.get_or_insert(End { record, by: Ending::Resume });
         }
     }
 

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::base::money::PicoUsd;
 
-pub use entry::{Entry, What};
+pub use entry::{Entry, Named, What, read_result};
 pub use recorded_text::{CrashPoint, ModelFailure, QuestionKind, RecordedError};
 pub use runs::Traces;
 
@@ -158,7 +158,7 @@ pub enum Ending {
     Stop,
     /// The death of the agent that made it.
     Crash,
-    /// Another agent took over, and nobody had recorded how the first one ended.
+    /// Another agent took over. If the one before was alive, its outcome replaces this end.
     Resume,
     /// It is made again, without a word about this one.
     SentAgain,

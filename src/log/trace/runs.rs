@@ -40,6 +40,11 @@ impl Traces {
         &self.runs
     }
 
+    /// The place among the runs of the one that a record belongs to.
+    pub fn run_of(&self, record: usize) -> Option<usize> {
+        self.found.get(record).map(|(run, _)| *run)
+    }
+
     /// The part of a record, and the run in which it has it.
     pub fn find(&self, record: usize) -> Option<(&Role, &Trace)> {
         let (run, place) = self.found.get(record).copied()?;

@@ -1,9 +1,10 @@
 //! A run that ended with an answer: was it handed over, what did not work, and what the retries hid.
 
-use super::super::story::{Call, CallResult, Did, Story, outcome_of};
+use super::super::story::{Call, CallResult, Did, Story};
 use super::{Finding, flaky_of};
 use crate::base::text::{plural, preview};
 use crate::lab::mechanisms::Mechanism;
+use crate::log::trace::RecordedError;
 use crate::record::FailureKind;
 
 /// Why it ended, and what to change if nothing is wrong with how it did.
@@ -76,8 +77,12 @@ fn nothing(story: &Story) -> String {
     }
 }
 
+fn recorded_error(call: &Call) -> Option<&RecordedError> {
+    call.result.as_ref()?.error.as_ref()
+}
+
 fn error_of(call: &Call) -> &str {
-    call.result.as_ref().and_then(|result| result.error.as_deref()).unwrap_or("it failed")
+    recorded_error(call).map_or("it failed", |error| &error.text)
 }
 
 /// Calls that failed for the same reason, and what helps.
@@ -86,7 +91,7 @@ fn changes_after_failures(failed: &[&Call], story: &Story) -> String {
     // Without recorded intents it is not known which calls were sent.
     let is_misfit = |call: &&&Call| story.has.intents && !was_sent(call) && call.fits != Some(true);
     let (misfits, others): (Vec<&Call>, Vec<&Call>) = failed.iter().copied().partition(|call| is_misfit(&call));
-    let is_refusal = |call: &&Call| outcome_of(error_of(call)) == FailureKind::Rejected;
+    let is_refusal = |call: &&Call| recorded_error(call).is_some_and(|error| error.kind() == FailureKind::Rejected);
     let (rejected, exhausted): (Vec<&Call>, Vec<&Call>) = others.into_iter().partition(is_refusal);
     let mut changes = Vec::new();
     if let Some(call) = misfits.last() {
@@ -98,7 +103,7 @@ fn changes_after_failures(failed: &[&Call], story: &Story) -> String {
     }
     if let Some(call) = rejected.last() {
         let error = error_of(call);
-        changes.push(if error.contains("has changed since it was read") {
+        changes.push(if recorded_error(call).is_some_and(RecordedError::is_stale_read) {
             format!("The service noticed that the world had changed, and {} did nothing: nothing has to change there.", call.tool)
         } else {
             format!("Mend what {} was asked: the service refused it ({}).", call.tool, preview(error, 120))

@@ -9,10 +9,18 @@ use crate::lab::mechanisms::Mechanism;
 pub(super) struct Trouble {
     /// A sentence with the figures.
     pub(super) what: String,
-    /// A sentence.
-    pub(super) change: String,
+    /// What to change.
+    pub(super) change: Advice,
     /// The records that prove it.
     pub(super) records: Vec<usize>,
+}
+
+/// What to change, in a sentence.
+pub(super) struct Advice {
+    /// The mechanism that it names.
+    pub(super) mechanism: Option<Mechanism>,
+    /// The sentence.
+    pub(super) text: String,
 }
 
 /// All of it, in the order of the checks.
@@ -27,15 +35,17 @@ pub(super) fn troubles(story: &Story) -> Vec<Trouble> {
 }
 
 /// The first of these mechanisms that was off, as an advice; else the rule itself.
-fn advice(story: &Story, mechanisms: &[Mechanism], rule: &str) -> String {
+fn advice(story: &Story, mechanisms: &[Mechanism], rule: &str) -> Advice {
     let is_off = |mechanism: &&Mechanism| !story.has_mechanism(mechanism.text().id);
-    match mechanisms.iter().find(is_off).map(|mechanism| mechanism.text()) {
-        Some(text) => format!("{rule}; “{}” does that, and it was off.", text.name),
+    let mechanism = mechanisms.iter().find(is_off).copied();
+    let text = match mechanism {
+        Some(mechanism) => format!("{rule}; “{}” does that, and it was off.", mechanism.text().name),
         None => format!("{rule}."),
-    }
+    };
+    Advice { mechanism, text }
 }
 
-fn change_for(check: &str, story: &Story) -> String {
+fn change_for(check: &str, story: &Story) -> Advice {
     use Mechanism::{
         ApprovalGate, BudgetGuard, Checkpoints, DefaultDeny, ExactArguments, Idempotency, IntentKeys, Journal, SavedGuards,
         SingleWriter,

@@ -4,8 +4,9 @@ use super::super::story::{Call, Did, Event, Story};
 use super::{Finding, flaky};
 use crate::base::text::plural;
 use crate::lab::mechanisms::Mechanism;
+use crate::log::trace::CrashPoint;
 
-/// A finding's `why` behind the place, and its `change`.
+/// A finding's `why` after the place, and its `change`.
 type Reported = (String, String);
 
 pub(super) fn unfinished(story: &Story) -> Finding {
@@ -13,17 +14,18 @@ pub(super) fn unfinished(story: &Story) -> Finding {
     let kind = story.kinds.last().map_or("", String::as_str);
     let mut records = vec![last];
     let crash = story.crashes.last().filter(|(index, _)| story.resumes.last().is_none_or(|(resume, _)| resume < index));
-    let place = match crash {
-        Some((index, at)) => {
+    let point = crash.map(|(_, at)| CrashPoint::from_label(at));
+    let place = match (crash, &point) {
+        (Some((index, _)), Some(point)) => {
             records.push(*index);
-            format!("The agent died {}", in_the_past(at))
+            format!("The agent died {}", point.told)
         }
-        None => {
+        _ => {
             let step = story.last_step.map_or_else(String::new, |step| format!(", in step {step}"));
             format!("The trace ends with record {last} ({kind}){step}")
         }
     };
-    let nothing_happened = crash.is_some_and(|(_, at)| is_before_effect(at));
+    let nothing_happened = point.is_some_and(|point| point.is_before_effect);
     let open = story.calls.iter().rev().find(|call| call.result.is_none() && !call.events.is_empty());
     let (what, change) = if let Some((index, tool)) = &story.open_question {
         records.push(*index);
@@ -126,25 +128,4 @@ fn two_writers(story: &Story) -> Option<String> {
     (is_torn && !story.has_mechanism(text.id)).then(|| {
         format!("It cannot simply be resumed: two agents wrote this log, and its records do not follow from one another; “{}” was off.", text.name)
     })
-}
-
-/// True if what was about to happen did not, as a crash's label says: `before the refund happens`. A record that was about to be
-/// written says nothing about the effect before it.
-fn is_before_effect(at: &str) -> bool {
-    at.starts_with("before ") && !at.contains("written down")
-}
-
-/// Where a crash was, told of afterwards: `before the refund happened`.
-pub(super) fn in_the_past(at: &str) -> String {
-    let Some(place) = at.strip_prefix("before ") else {
-        return at.to_string();
-    };
-    let (place, attempt) =
-        place.split_once(" (attempt ").map_or((place, String::new()), |(place, rest)| (place, format!(" (attempt {rest}")));
-    if let Some((subject, rest)) = place.rsplit_once(" is ") {
-        return format!("before {subject} was {rest}{attempt}");
-    }
-    let verbs = [("begins", "began"), ("ends", "ended"), ("happens", "happened"), ("runs", "ran")];
-    let past = verbs.iter().find_map(|(now, then)| Some(format!("{}{then}", place.strip_suffix(now)?)));
-    format!("before {}{attempt}", past.as_deref().unwrap_or(place))
 }

@@ -1,42 +1,36 @@
-//! Reads the records of a trace one by one, and tells which call each is about and what is missing between them.
-
-use std::collections::BTreeMap;
+//! Reads the records of a trace one by one, and tells what is missing between them. Which call a record is about says the log's
+//! reader, [`crate::log::trace`].
 
 use serde_json::Value;
 
 use super::super::imported::{Form, Trace};
-use super::{Call, CallResult, Decision, Did, Event, ModelCall, Request, Story, is_refund, outcome_of, text, tool_of, usd};
+use super::{Call, CallResult, Decision, Did, Event, ModelCall, Request, Story, is_refund, text, tool_of, usd};
 use crate::agent::tools::ToolSpec;
 use crate::base::canonical::canonical;
 use crate::base::json::{count, decimal};
 use crate::lab::answer_check::numbers;
 use crate::lab::services;
+use crate::log::trace::{
+    Approval, Attempt, End, Ending, Purpose, QuestionKind, RecordedError, Role, Subject, Trace as Run, read_result,
+};
 use crate::record::FailureKind;
 
 /// The runs of a trace, in the order in which they begin.
 pub fn stories(trace: &Trace) -> Vec<Story> {
-    let mut readers: Vec<Reader> = Vec::new();
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    let mut current = 0;
     let tools = services::tools();
-    for index in 0..trace.lines().len() {
-        let value = trace.value(index);
-        let named = value.as_ref().and_then(|value| value.get("run_id")?.as_str());
-        if let Some(run_id) = named {
-            current = *places.entry(run_id.to_string()).or_insert(readers.len());
-        }
-        if readers.len() <= current {
-            readers.push(Reader::new(named.unwrap_or_default(), &tools));
-        }
-        let Some(reader) = readers.get_mut(current) else {
+    let runs = trace.traces().runs();
+    let mut readers: Vec<Reader> = runs.iter().map(|(run_id, run)| Reader::new(run_id, run, &tools)).collect();
+    for (index, line) in trace.lines().iter().enumerate() {
+        let reader = trace.traces().run_of(index).and_then(|run| readers.get_mut(run));
+        let (Some(reader), Some((role, _))) = (reader, trace.traces().find(index)) else {
             continue;
         };
-        match (&value, trace.lines().get(index).map(|line| (&line.form, line.number))) {
-            (Some(value), _) => reader.take(index, value),
-            (None, Some((Form::Broken(error), number))) => {
+        match (trace.value(index), &line.form) {
+            (Some(value), _) => reader.take(role, &value),
+            (None, Form::Broken(error)) => {
                 reader.story.records.push(index);
                 reader.story.kinds.push("broken".to_string());
-                reader.story.gaps.push((index, format!("line {number} cannot be read ({error})")));
+                reader.story.gaps.push((index, format!("line {} cannot be read ({error})", line.number)));
             }
             (None, _) => {}
         }
@@ -47,11 +41,12 @@ pub fn stories(trace: &Trace) -> Vec<Story> {
 /// Reads one run, record by record.
 struct Reader<'a> {
     story: Story,
+    /// How the records belong together.
+    run: &'a Run,
     tools: &'a [ToolSpec],
     /// The calls of the newest model call.
     turn: Vec<usize>,
     resumed_since_turn: bool,
-    resumed_since_request: bool,
     resumed_since_checkpoint: bool,
     /// A failed result that makes the model plan again.
     replan_due: Option<usize>,
@@ -81,13 +76,13 @@ fn charge_of(tool: &str, args: &Value) -> Option<String> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(run_id: &str, tools: &'a [ToolSpec]) -> Reader<'a> {
+    fn new(run_id: &str, run: &'a Run, tools: &'a [ToolSpec]) -> Reader<'a> {
         Reader {
             story: Story { run_id: run_id.to_string(), ..Story::default() },
+            run,
             tools,
             turn: Vec::new(),
             resumed_since_turn: false,
-            resumed_since_request: false,
             resumed_since_checkpoint: false,
             replan_due: None,
             dead: None,
@@ -103,7 +98,8 @@ impl<'a> Reader<'a> {
         self.story.gaps.push((index, what.into()));
     }
 
-    fn take(&mut self, index: usize, value: &Value) {
+    fn take(&mut self, role: &Role, value: &Value) {
+        let index = role.record;
         let kind = text(value, "type").unwrap_or_default();
         self.story.records.push(index);
         self.story.kinds.push(kind.to_string());
@@ -140,14 +136,14 @@ impl<'a> Reader<'a> {
         }
         match kind {
             "run_start" => self.story.start = self.story.start.take().or(Some((index, value.clone()))),
-            "llm_request" => self.take_request(index, value),
-            "llm_call" => self.take_model_call(index, step, value),
-            "llm_retry" => self.take_model_retry(index, value),
-            "approval_request" => self.take_question(index, step, value),
-            "approval" => self.take_decision(index, step, value),
-            "tool_call" => self.take_intent(index, step, value),
-            "tool_retry" => self.take_retry(index, step, value),
-            "tool_result" => self.take_result(index, step, value),
+            "llm_request" => self.take_request(index),
+            "llm_call" => self.take_model_call(role, step, value),
+            "llm_retry" => self.take_model_retry(role, value),
+            "approval_request" => self.take_question(role, step, value),
+            "approval" => self.take_decision(role, step, value),
+            "tool_call" => self.take_intent(role, step, value),
+            "tool_retry" => self.take_retry(role, step, value),
+            "tool_result" => self.take_result(role, step, value),
             "replan" => {
                 self.replan_due = None;
                 self.story.replans.push(index);
@@ -162,7 +158,6 @@ impl<'a> Reader<'a> {
             "resume" => {
                 self.dead = None;
                 self.resumed_since_turn = true;
-                self.resumed_since_request = true;
                 self.resumed_since_checkpoint = true;
                 self.story.resumes.push((index, value.clone()));
             }
@@ -180,17 +175,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn take_request(&mut self, index: usize, value: &Value) {
+    fn take_request(&mut self, index: usize) {
         self.story.has.requests = true;
         self.close_turn(index);
-        if let Some(open) = self.story.open_request.take() {
-            if !self.resumed_since_request {
-                self.gap(index, format!("the outcome of the model request in record {} is missing", open.index));
-            }
-            self.story.in_doubt.push((open.index, open.projected));
+        let is_before = |attempt: &&Attempt| attempt.end == Some(End { record: index, by: Ending::SentAgain });
+        if let Some(before) = self.run.attempts.iter().find(|attempt| attempt.purpose == Purpose::Model && is_before(attempt)) {
+            self.gap(index, format!("the outcome of the model request in record {} is missing", before.intent));
         }
-        self.resumed_since_request = false;
-        self.story.open_request = Some(Request { index, projected: usd(value.get("projected_usd")) });
     }
 
     /// Before the model is called again, every call that it wanted has its result.
@@ -214,11 +205,11 @@ impl<'a> Reader<'a> {
         is_on("journal") && is_on("checkpoints")
     }
 
-    fn take_model_call(&mut self, index: usize, step: Option<u32>, value: &Value) {
+    fn take_model_call(&mut self, role: &Role, step: Option<u32>, value: &Value) {
+        let index = role.record;
         self.close_turn(index);
-        match self.story.open_request.take() {
-            Some(_) => {}
-            None => self.without_request.push(index),
+        if role.attempt.is_none() {
+            self.without_request.push(index);
         }
         self.story.steps.extend(step);
         self.resumed_since_turn = false;
@@ -226,9 +217,8 @@ impl<'a> Reader<'a> {
         for call in calls.into_iter().flatten() {
             let tool = tool_of(call);
             let args = call.get("args").or(call.get("arguments"));
-            let place = self.new_call(&tool, args, text(call, "id"), step);
-            self.story.calls[place].proposed = Some(index);
-            self.turn.push(place);
+            self.new_call(&tool, args, text(call, "id"), step).proposed = Some(index);
+            self.turn.push(self.story.calls.len() - 1);
         }
         let said = ["thought", "content", "text", "final"].into_iter().find_map(|key| text(value, key));
         self.story.model_calls.push(ModelCall {
@@ -242,36 +232,40 @@ impl<'a> Reader<'a> {
         });
     }
 
-    fn take_model_retry(&mut self, index: usize, value: &Value) {
-        let error = text(value, "error").unwrap_or_default().to_string();
-        let open = self.story.open_request.take();
-        if open.is_none() {
-            self.retries_without_request.push(index);
+    fn take_model_retry(&mut self, role: &Role, value: &Value) {
+        let error = RecordedError::from_text(text(value, "error").unwrap_or_default());
+        let attempt = role.attempt.and_then(|place| self.run.attempts.get(place));
+        if attempt.is_none() {
+            self.retries_without_request.push(role.record);
         }
-        if outcome_of(&error) == FailureKind::Unknown {
-            self.story.in_doubt.push((open.as_ref().map_or(index, |open| open.index), open.and_then(|open| open.projected)));
+        if error.kind() == FailureKind::Unknown {
+            let sent = attempt.map_or(role.record, |attempt| attempt.intent);
+            self.story.in_doubt.push((sent, attempt.and_then(|attempt| attempt.projected)));
         }
-        self.story.model_retries.push((index, error));
+        self.story.model_retries.push(role.record);
     }
 
-    fn take_question(&mut self, index: usize, step: Option<u32>, value: &Value) {
+    fn take_question(&mut self, role: &Role, step: Option<u32>, value: &Value) {
+        let index = role.record;
         self.story.has.questions = true;
         let tool = tool_of(value);
         let key = text(value, "approval_key").unwrap_or_default();
-        let again = key.contains(":in-doubt:");
         self.story.questions.push((index, key.to_string()));
-        let place = self.call_for(&tool, value, step);
-        self.story.calls[place].events.push(Event { index, what: Did::Asked { again } });
+        let again = self.asks_again(role);
+        self.call_of(role, &tool, value, step).events.push(Event { index, what: Did::Asked { again } });
         self.story.open_question = Some((index, tool));
     }
 
-    fn take_decision(&mut self, index: usize, step: Option<u32>, value: &Value) {
+    fn take_decision(&mut self, role: &Role, step: Option<u32>, value: &Value) {
+        let index = role.record;
         let tool = tool_of(value);
+        let named = tool.clone();
         let reused = value.get("reused") == Some(&Value::Bool(true));
-        if self.story.open_question.take().is_none() && !reused {
+        self.story.open_question = None;
+        let was_asked = self.approval(role).is_some_and(|approval| !approval.asked.is_empty());
+        if !was_asked && !reused {
             self.without_question.push(index);
         }
-        let place = self.call_for(&tool, value, step);
         let decision = match (text(value, "decision").or(text(value, "status")), value.get("approved")) {
             (Some(word), _) => word.to_string(),
             (None, Some(Value::Bool(true))) => "approved".to_string(),
@@ -285,95 +279,86 @@ impl<'a> Reader<'a> {
             decision,
             approver: text(value, "approver").or(text(value, "approved_by")).map(str::to_string),
             reused,
-            again: text(value, "approval_key").is_some_and(|key| key.contains(":in-doubt:")),
+            again: self.asks_again(role),
         });
         let decided = Did::Decided(self.story.decisions.len() - 1);
-        self.story.calls[place].events.push(Event { index, what: decided });
+        self.call_of(role, &named, value, step).events.push(Event { index, what: decided });
     }
 
-    fn take_intent(&mut self, index: usize, step: Option<u32>, value: &Value) {
+    fn take_intent(&mut self, role: &Role, step: Option<u32>, value: &Value) {
+        let index = role.record;
         self.story.has.intents = true;
         if let Some((question, tool)) = self.story.open_question.take() {
             self.gap(index, format!("the decision about {tool}, asked in record {question}, is missing"));
         }
         let tool = tool_of(value);
-        let call_id = text(value, "call_id");
-        let by_id = call_id.and_then(|id| {
-            let fits = |place: &&usize| {
-                let call = &self.story.calls[**place];
-                call.call_id.as_deref() == Some(id) && call.result.is_none()
-            };
-            self.turn.iter().find(fits).copied()
-        });
-        let attempt = small(value, "attempt");
-        let key = text(value, "idempotency_key").map(str::to_string);
-        if let Some(place) = by_id
-            && self.story.calls[place].tool != tool
-        {
-            self.story.calls[place].events.push(Event { index, what: Did::LookedUp });
+        let (number, key) = (small(value, "attempt"), text(value, "idempotency_key").map(str::to_string));
+        let run = self.run;
+        let is_look_up = role.attempt.is_some_and(|place| run.attempts[place].purpose == Purpose::LookUp);
+        let call = self.call_of(role, &tool, value, step);
+        if is_look_up {
+            call.events.push(Event { index, what: Did::LookedUp });
             return;
         }
-        let place = by_id.unwrap_or_else(|| self.call_for(&tool, value, step));
-        let call = &self.story.calls[place];
         let before = call.events.iter().rev().find_map(|event| match &event.what {
             Did::Sent { attempt, .. } => Some((event.index, *attempt)),
             _ => None,
         });
-        let is_answered = call.events.last().is_none_or(|event| !matches!(event.what, Did::Sent { .. }));
-        if let Some((sent, earlier)) = before {
-            if !is_answered && !self.resumed_between(sent) {
-                self.gap(index, format!("what came of {tool} in record {sent} is missing"));
-            } else if let (Some(earlier), Some(now)) = (earlier, attempt)
-                && now > earlier + 1
-            {
-                self.gap(index, format!("attempt {} of {tool} is missing", earlier + 1));
-            }
-        } else if attempt.is_some_and(|attempt| attempt > 1) {
-            self.gap(index, format!("attempt 1 of {tool} is missing"));
-        }
-        let call = &mut self.story.calls[place];
         if let Some(args) = value.get("args") {
             // What was sent counts, not what was proposed.
             call.args = Some(canonical(args));
             call.charge = charge_of(&tool, args);
         }
-        call.events.push(Event { index, what: Did::Sent { attempt, key } });
+        call.events.push(Event { index, what: Did::Sent { attempt: number, key } });
+        let is_unanswered = |sent: usize| {
+            let end = Some(End { record: index, by: Ending::SentAgain });
+            run.attempts.iter().any(|attempt| attempt.intent == sent && attempt.end == end)
+        };
+        match before {
+            Some((sent, _)) if is_unanswered(sent) => {
+                self.gap(index, format!("what came of {tool} in record {sent} is missing"));
+            }
+            Some((_, Some(earlier))) if number.is_some_and(|now| now > earlier + 1) => {
+                self.gap(index, format!("attempt {} of {tool} is missing", earlier + 1));
+            }
+            Some(_) => {}
+            None if number.is_some_and(|number| number > 1) => self.gap(index, format!("attempt 1 of {tool} is missing")),
+            None => {}
+        }
     }
 
     fn resumed_between(&self, since: usize) -> bool {
         self.story.resumes.last().is_some_and(|(index, _)| *index > since)
     }
 
-    fn take_retry(&mut self, index: usize, step: Option<u32>, value: &Value) {
+    fn take_retry(&mut self, role: &Role, step: Option<u32>, value: &Value) {
+        let index = role.record;
         let tool = tool_of(value);
-        let error = text(value, "error").unwrap_or_default().to_string();
-        let place = self.call_for(&tool, value, step);
-        let is_sent = matches!(self.story.calls[place].events.last(), Some(Event { what: Did::Sent { .. }, .. }));
-        if !is_sent {
+        let error = RecordedError::from_text(text(value, "error").unwrap_or_default());
+        let run = self.run;
+        let failed = role.attempt.and_then(|place| run.attempts.get(place));
+        if failed.is_none() {
             self.without_intent.push((index, format!("the call of {tool} that failed in record {index} is missing")));
         }
         let attempt = small(value, "attempt");
-        self.story.calls[place].events.push(Event { index, what: Did::Failed { attempt, error } });
+        let what = match failed.map(|attempt| attempt.purpose) {
+            Some(Purpose::LookUp) => Did::LookedUp,
+            _ => Did::Failed { attempt, error },
+        };
+        self.call_of(role, &tool, value, step).events.push(Event { index, what });
     }
 
-    fn take_result(&mut self, index: usize, step: Option<u32>, value: &Value) {
+    fn take_result(&mut self, role: &Role, step: Option<u32>, value: &Value) {
+        let index = role.record;
         let tool = tool_of(value);
-        let place = self.call_for(&tool, value, step);
-        let preview = text(value, "preview").and_then(|preview| serde_json::from_str::<Value>(preview).ok());
-        let result = value.get("result").cloned().or(preview).unwrap_or_default();
+        let (result, ok) = read_result(value);
         let is_true = |key: &str| result.get(key) == Some(&Value::Bool(true));
-        let ok = match (value.get("ok"), result.get("ok"), value.get("error")) {
-            (Some(Value::Bool(ok)), _, _) | (None, Some(Value::Bool(ok)), _) => Some(*ok),
-            (None, _, Some(error)) if !error.is_null() => Some(false),
-            _ => None,
-        };
-        let error = text(&result, "error").or(text(value, "error")).map(str::to_string);
         let found = CallResult {
             index,
             ok,
             in_doubt: is_true("in_doubt"),
             refused: is_true("denied") || is_true("expired"),
-            error,
+            error: text(&result, "error").or(text(value, "error")).map(RecordedError::from_text),
             refund_id: text(&result, "refund_id").map(str::to_string),
         };
         let shown = result.to_string();
@@ -381,7 +366,7 @@ impl<'a> Reader<'a> {
             self.story.refunds_seen.entry(number.to_string()).or_insert(index);
         }
         self.story.others_refunded |= shows_a_refund(&result);
-        let call = &self.story.calls[place];
+        let call = self.call_of(role, &tool, value, step).clone();
         let sent = call.events.iter().any(|event| matches!(event.what, Did::Sent { .. } | Did::LookedUp));
         // A call that the tool would not take, or that was refused, is never sent.
         let had_to_be_sent = match ok {
@@ -401,7 +386,7 @@ impl<'a> Reader<'a> {
         }
         let is_ours = self.story.start.is_some() && self.story.has.requests;
         self.replan_due = (ok == Some(false) && !found.refused && is_ours).then_some(index);
-        self.story.calls[place].result = Some(found);
+        self.call_of(role, &tool, value, step).result = Some(found);
     }
 
     fn take_checkpoint(&mut self, index: usize, value: &Value) {
@@ -438,7 +423,7 @@ impl<'a> Reader<'a> {
 
     // --- Which call a record is about ----------------------------------------------------------------------------------------
 
-    fn new_call(&mut self, tool: &str, args: Option<&Value>, call_id: Option<&str>, step: Option<u32>) -> usize {
+    fn new_call(&mut self, tool: &str, args: Option<&Value>, call_id: Option<&str>, step: Option<u32>) -> &mut Call {
         let fits = self.tools.iter().find(|spec| spec.name == tool).zip(args).map(|(spec, args)| spec.check(args).is_ok());
         self.story.calls.push(Call {
             tool: tool.to_string(),
@@ -449,42 +434,51 @@ impl<'a> Reader<'a> {
             fits,
             ..Call::default()
         });
-        self.story.calls.len() - 1
+        let newest = self.story.calls.len() - 1;
+        &mut self.story.calls[newest]
     }
 
-    /// The call that a record is about: by its id, else by tool and arguments, else by its tool; else it is one that no model call
-    /// has proposed.
-    fn call_for(&mut self, tool: &str, value: &Value, step: Option<u32>) -> usize {
-        let call_id = text(value, "call_id");
+    /// The call that a record is about. Calls stand at the same places here as in the run.
+    fn call_of(&mut self, role: &Role, tool: &str, value: &Value, step: Option<u32>) -> &mut Call {
         let args = value.get("args");
-        let shown = args.map(canonical);
-        let open: Vec<usize> = self.turn.iter().copied().filter(|&place| self.story.calls[place].result.is_none()).collect();
-        let by = |fits: &dyn Fn(&Call) -> bool| open.iter().copied().find(|&place| fits(&self.story.calls[place]));
-        let of_tool = |call: &Call| call.tool == tool;
-        let by_id = call_id.and_then(|id| by(&|call| call.call_id.as_deref() == Some(id)));
-        let by_args = shown.as_deref().and_then(|shown| by(&|call| of_tool(call) && call.args.as_deref() == Some(shown)));
-        // An id that fits no call is not another call's. Arguments may differ from what was proposed: that is for the checks.
-        let by_tool = match call_id {
-            None => by(&|call| of_tool(call) && !call.events.is_empty()).or_else(|| by(&of_tool)),
-            Some(_) => by(&|call| of_tool(call) && call.call_id.is_none()),
-        };
-        match by_id.or(by_args).or(by_tool) {
-            Some(place) => {
-                if let (Some(args), None) = (args, &self.story.calls[place].args) {
-                    self.story.calls[place].args = Some(canonical(args));
-                    self.story.calls[place].charge = charge_of(tool, args);
-                }
-                place
+        let place = match role.subject {
+            Subject::Call(place) if place < self.story.calls.len() => place,
+            Subject::Call(_) | Subject::Run | Subject::Model => {
+                self.new_call(tool, args, text(value, "call_id"), step);
+                self.turn.push(self.story.calls.len() - 1);
+                self.story.calls.len() - 1
             }
-            None => {
-                let place = self.new_call(tool, args, call_id, step);
-                self.turn.push(place);
-                place
+        };
+        let call = &mut self.story.calls[place];
+        if let (Some(args), None) = (args, &call.args) {
+            call.args = Some(canonical(args));
+            call.charge = charge_of(tool, args);
+        }
+        call
+    }
+
+    fn approval(&self, role: &Role) -> Option<&'a Approval> {
+        self.run.approvals.get(role.approval?)
+    }
+
+    fn asks_again(&self, role: &Role) -> bool {
+        self.approval(role).is_some_and(|approval| approval.kind == QuestionKind::SendAgain)
+    }
+
+    /// Model calls of which nobody learnt the outcome. The newest is open: whether it came to something is still to be seen.
+    fn take_model_doubts(&mut self) {
+        let mut requests = self.run.attempts.iter().filter(|attempt| attempt.purpose == Purpose::Model).peekable();
+        while let Some(attempt) = requests.next() {
+            match (attempt.end.map(|end| end.by), requests.peek()) {
+                (Some(Ending::Result | Ending::Retry), _) => {}
+                (_, Some(_)) => self.story.in_doubt.push((attempt.intent, attempt.projected)),
+                (_, None) => self.story.open_request = Some(Request { index: attempt.intent, projected: attempt.projected }),
             }
         }
     }
 
     fn finish(mut self) -> Story {
+        self.take_model_doubts();
         let last = self.story.records.last().copied().unwrap_or(0);
         let has = self.story.has;
         if has.requests {
