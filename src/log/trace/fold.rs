@@ -236,6 +236,7 @@ impl Trace {
             args: named.args.clone(),
             call_id: named.call_id.clone(),
             planned,
+            planned_args: named.args.clone().filter(|_| planned.is_some()),
             attempts: Vec::new(),
             approvals: Vec::new(),
             records: Vec::new(),

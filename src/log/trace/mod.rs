@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::base::money::PicoUsd;
 
 pub use entry::{Entry, Named, What, read_result};
-pub use recorded_text::{CrashPoint, ModelFailure, QuestionKind, RecordedError};
+pub use recorded_text::{CrashPoint, ModelFailure, QuestionKind, RecordedError, tells_of_a_refund};
 pub use runs::Traces;
 
 /// One run, as far as its records say.
@@ -70,6 +70,8 @@ pub struct Call {
     pub call_id: Option<Arc<str>>,
     /// The model's answer that planned it.
     pub planned: Option<usize>,
+    /// The arguments as they were planned.
+    pub planned_args: Option<Arc<Value>>,
     /// Places in [`Trace::attempts`].
     pub attempts: Vec<usize>,
     /// Places in [`Trace::approvals`].
@@ -295,6 +297,18 @@ impl Call {
 }
 
 impl Outcome {
+    /// In a word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Outcome::Succeeded => "ok",
+            Outcome::Failed => "failed",
+            Outcome::Denied => "denied",
+            Outcome::Expired => "expired",
+            Outcome::InDoubt => "in_doubt",
+            Outcome::Unstated => "unstated",
+        }
+    }
+
     /// True if it was refused before it was sent.
     pub fn is_refusal(self) -> bool {
         matches!(self, Outcome::Denied | Outcome::Expired)

@@ -50,6 +50,11 @@ impl RecordedError {
     }
 }
 
+/// True if a service's message tells of an earlier refund, as billing does when it refuses another one.
+pub fn tells_of_a_refund(message: &str) -> bool {
+    contains(message, "refunds: ") || contains(message, "RF-")
+}
+
 /// Why the model could not be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelFailure {

@@ -8,10 +8,10 @@ use super::{Call, CallResult, Decision, Did, Event, ModelCall, Request, Story, i
 use crate::agent::tools::ToolSpec;
 use crate::base::canonical::canonical;
 use crate::base::json::{count, decimal};
-use crate::lab::answer_check::numbers;
 use crate::lab::services;
 use crate::log::trace::{
     Approval, Attempt, End, Ending, Purpose, QuestionKind, RecordedError, Role, Subject, Trace as Run, read_result,
+    tells_of_a_refund,
 };
 use crate::record::FailureKind;
 
@@ -361,8 +361,7 @@ impl<'a> Reader<'a> {
             error: text(&result, "error").or(text(value, "error")).map(RecordedError::from_text),
             refund_id: text(&result, "refund_id").map(str::to_string),
         };
-        let shown = result.to_string();
-        for number in numbers(&shown) {
+        for number in refund_ids(&result) {
             self.story.refunds_seen.entry(number.to_string()).or_insert(index);
         }
         self.story.others_refunded |= shows_a_refund(&result);
@@ -560,7 +559,26 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// True if a tool's answer shows an earlier refund: an amount above zero.
+/// The numbers of refunds that a tool's answer has in a field of its own: `refund_id`, or a list `refunds`.
+fn refund_ids(value: &Value) -> Vec<&str> {
+    let items = |value| match value {
+        &Value::Array(ref items) => items.iter(),
+        _ => [].iter(),
+    };
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .flat_map(|(key, field)| match key.as_str() {
+                "refund_id" => field.as_str().into_iter().collect(),
+                "refunds" => items(field).filter_map(Value::as_str).chain(refund_ids(field)).collect(),
+                _ => refund_ids(field),
+            })
+            .collect(),
+        _ => items(value).flat_map(refund_ids).collect(),
+    }
+}
+
+/// True if a tool's answer shows an earlier refund: an amount above zero, or a refund's number.
 fn shows_a_refund(value: &Value) -> bool {
     match value {
         Value::Object(fields) => fields.iter().any(|(key, field)| {
@@ -568,7 +586,7 @@ fn shows_a_refund(value: &Value) -> bool {
             amount.is_some_and(|cents| cents > 0) || shows_a_refund(field)
         }),
         Value::Array(items) => items.iter().any(shows_a_refund),
-        Value::String(text) => text.contains("refunds: ") || numbers(text).next().is_some(),
+        Value::String(text) => tells_of_a_refund(text),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
