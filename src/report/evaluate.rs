@@ -175,7 +175,7 @@ fn gated(story: &Story) -> (Vec<&Call>, Vec<&Call>) {
         match story.flags(&call.tool) {
             Some(flags) if flags.irreversible => gated.push(call),
             Some(_) => {}
-            // Whoever asks about a tool takes it to be irreversible.
+            // A program that asks about a tool takes it to be irreversible.
             None if story.decisions.iter().any(|decision| decision.tool == call.tool) => gated.push(call),
             None => unknown.push(call),
         }

@@ -3,7 +3,7 @@
 //! A file is somebody's evidence: nothing of it is lost or corrected. The bytes are kept as they are, and every line is read for
 //! itself. A line is a record of this program, or a record with something missing, unknown or wrong, which is named, or it cannot
 //! be read, and then it says why. Refused is only what is no trace at all. (The reader of a run's own storage,
-//! [`read_log`](crate::record::read_log), is strict instead: an agent goes on from it.)
+//! [`read_log`](crate::record::read_log), is strict instead: an agent continues from it.)
 
 mod reader;
 

@@ -166,7 +166,7 @@ pub enum Ending {
     SentAgain,
     /// A look-up or a question to a person, without a word about this one.
     Inquiry,
-    /// The model goes on to something else, without a word about this one.
+    /// The model is called for something else, without a word about this one.
     Abandoned,
 }
 

@@ -11,7 +11,7 @@ use super::{
 use crate::log::trace::Traces;
 use crate::record::Record;
 
-/// Reads a trace bit by bit, so that whoever waits can be told how far it is.
+/// Reads a trace bit by bit, so that a page can show how far it is.
 #[derive(Clone, Debug)]
 pub struct TraceReader {
     trace: Trace,

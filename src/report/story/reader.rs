@@ -198,7 +198,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// True if a resumed agent goes on in the middle of a step.
+    /// True if a resumed agent continues in the middle of a step.
     fn replays(&self) -> bool {
         let start = self.story.start.as_ref().map(|(_, start)| &start["mechanisms"]);
         let is_on = |name: &str| start.is_some_and(|mechanisms| mechanisms.get(name) == Some(&Value::Bool(true)));

@@ -39,7 +39,7 @@ pub struct HostFacts {
     pub log_bytes: usize,
 }
 
-/// How far whoever reads the views has read the lists that only grow. A view carries what comes after, so that a frame costs the
+/// How far a reader of the views has read the lists that only grow. A view carries what comes after, so that a frame costs the
 /// same late in a run as early.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known {
