@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::super::imported::{Form, Trace};
-use super::{Call, CallResult, Decision, Did, Event, ModelCall, Request, Story, is_refund, text, tool_of, usd};
+use super::{Call, CallResult, Decision, Did, Event, ModelCall, Request, RunFacts, is_refund, text, tool_of, usd};
 use crate::agent::tools::ToolSpec;
 use crate::base::canonical::canonical;
 use crate::base::json::{count, decimal};
@@ -16,7 +16,7 @@ use crate::log::trace::{
 use crate::record::FailureKind;
 
 /// The runs of a trace, in the order in which they begin.
-pub fn stories(trace: &Trace) -> Vec<Story> {
+pub fn facts_of_runs(trace: &Trace) -> Vec<RunFacts> {
     let tools = services::tools();
     let runs = trace.traces().runs();
     let mut readers: Vec<Reader> = runs.iter().map(|(run_id, run)| Reader::new(run_id, run, &tools)).collect();
@@ -28,9 +28,9 @@ pub fn stories(trace: &Trace) -> Vec<Story> {
         match (trace.value(index), &line.form) {
             (Some(value), _) => reader.take(role, &value),
             (None, Form::Broken(error)) => {
-                reader.story.records.push(index);
-                reader.story.kinds.push("broken".to_string());
-                reader.story.gaps.push((index, format!("line {} cannot be read ({error})", line.number)));
+                reader.facts.records.push(index);
+                reader.facts.kinds.push("broken".to_string());
+                reader.facts.gaps.push((index, format!("line {} cannot be read ({error})", line.number)));
             }
             (None, _) => {}
         }
@@ -40,7 +40,7 @@ pub fn stories(trace: &Trace) -> Vec<Story> {
 
 /// Reads one run, record by record.
 struct Reader<'a> {
-    story: Story,
+    facts: RunFacts,
     /// How the records belong together.
     run: &'a Run,
     tools: &'a [ToolSpec],
@@ -78,7 +78,7 @@ fn charge_of(tool: &str, args: &Value) -> Option<String> {
 impl<'a> Reader<'a> {
     fn new(run_id: &str, run: &'a Run, tools: &'a [ToolSpec]) -> Reader<'a> {
         Reader {
-            story: Story { run_id: run_id.to_string(), ..Story::default() },
+            facts: RunFacts { run_id: run_id.to_string(), ..RunFacts::default() },
             run,
             tools,
             turn: Vec::new(),
@@ -95,14 +95,14 @@ impl<'a> Reader<'a> {
     }
 
     fn gap(&mut self, index: usize, what: impl Into<String>) {
-        self.story.gaps.push((index, what.into()));
+        self.facts.gaps.push((index, what.into()));
     }
 
     fn take(&mut self, role: &Role, value: &Value) {
         let index = role.record;
         let kind = text(value, "type").unwrap_or_default();
-        self.story.records.push(index);
-        self.story.kinds.push(kind.to_string());
+        self.facts.records.push(index);
+        self.facts.kinds.push(kind.to_string());
         let step = small(value, "step");
         let is_work = matches!(
             kind,
@@ -119,7 +119,7 @@ impl<'a> Reader<'a> {
             if let Some(crash) = self.dead.take() {
                 self.gap(index, format!("after the crash in record {crash} nobody resumed the run, and it goes on"));
             }
-            self.story.last_step = self.story.last_step.max(step);
+            self.facts.last_step = self.facts.last_step.max(step);
         }
         // Out of storage, or out of resumes, a run ends wherever it is.
         let ends_anywhere = ["max_resumes", "storage_failed"];
@@ -132,10 +132,10 @@ impl<'a> Reader<'a> {
         }
         if kind == "llm_retry" || kind == "tool_retry" {
             let wait = value.get("backoff_s").and_then(decimal).and_then(|wait| wait.scaled(3));
-            self.story.backoffs_ms.push(wait.unwrap_or(0));
+            self.facts.backoffs_ms.push(wait.unwrap_or(0));
         }
         match kind {
-            "run_start" => self.story.start = self.story.start.take().or(Some((index, value.clone()))),
+            "run_start" => self.facts.start = self.facts.start.take().or(Some((index, value.clone()))),
             "llm_request" => self.take_request(index),
             "llm_call" => self.take_model_call(role, step, value),
             "llm_retry" => self.take_model_retry(role, value),
@@ -146,20 +146,20 @@ impl<'a> Reader<'a> {
             "tool_result" => self.take_result(role, step, value),
             "replan" => {
                 self.replan_due = None;
-                self.story.replans.push(index);
+                self.facts.replans.push(index);
             }
             "guard" => {
                 self.dead = None;
                 let (observed, limit) = (value.get("observed").cloned(), value.get("limit").cloned());
                 let name = text(value, "guard").unwrap_or_default().to_string();
-                self.story.guards.push((index, name, observed.unwrap_or_default(), limit.unwrap_or_default()));
+                self.facts.guards.push((index, name, observed.unwrap_or_default(), limit.unwrap_or_default()));
             }
             "checkpoint" => self.take_checkpoint(index, value),
             "resume" => {
                 self.dead = None;
                 self.resumed_since_turn = true;
                 self.resumed_since_checkpoint = true;
-                self.story.resumes.push((index, value.clone()));
+                self.facts.resumes.push((index, value.clone()));
             }
             "stop" => {
                 self.dead = None;
@@ -169,14 +169,14 @@ impl<'a> Reader<'a> {
                 self.dead = Some(index);
                 // The snapshot may have been saved, and its record lost. A last agent that only ends the run writes no `resume`.
                 self.resumed_since_checkpoint = true;
-                self.story.crashes.push((index, text(value, "at").unwrap_or_default().to_string()));
+                self.facts.crashes.push((index, text(value, "at").unwrap_or_default().to_string()));
             }
             _ => {}
         }
     }
 
     fn take_request(&mut self, index: usize) {
-        self.story.has.requests = true;
+        self.facts.has.requests = true;
         self.close_turn(index);
         let is_before = |attempt: &&Attempt| attempt.end == Some(End { record: index, by: Ending::SentAgain });
         if let Some(before) = self.run.attempts.iter().find(|attempt| attempt.purpose == Purpose::Model && is_before(attempt)) {
@@ -190,7 +190,7 @@ impl<'a> Reader<'a> {
         let begins_anew = self.resumed_since_turn && !self.replays();
         let turn = std::mem::take(&mut self.turn);
         for place in turn {
-            let call = &self.story.calls[place];
+            let call = &self.facts.calls[place];
             if call.result.is_none() && !begins_anew && (call.proposed.is_some() || call.started().is_some()) {
                 let what = format!("the result of {}{} is missing", call.tool, id_text(call.call_id.as_deref()));
                 self.gap(index, what);
@@ -200,7 +200,7 @@ impl<'a> Reader<'a> {
 
     /// True if a resumed agent continues in the middle of a step.
     fn replays(&self) -> bool {
-        let start = self.story.start.as_ref().map(|(_, start)| &start["mechanisms"]);
+        let start = self.facts.start.as_ref().map(|(_, start)| &start["mechanisms"]);
         let is_on = |name: &str| start.is_some_and(|mechanisms| mechanisms.get(name) == Some(&Value::Bool(true)));
         is_on("journal") && is_on("checkpoints")
     }
@@ -211,17 +211,17 @@ impl<'a> Reader<'a> {
         if role.attempt.is_none() {
             self.without_request.push(index);
         }
-        self.story.steps.extend(step);
+        self.facts.steps.extend(step);
         self.resumed_since_turn = false;
         let calls = value.get("tool_calls").and_then(Value::as_array);
         for call in calls.into_iter().flatten() {
             let tool = tool_of(call);
             let args = call.get("args").or(call.get("arguments"));
             self.new_call(&tool, args, text(call, "id"), step).proposed = Some(index);
-            self.turn.push(self.story.calls.len() - 1);
+            self.turn.push(self.facts.calls.len() - 1);
         }
         let said = ["thought", "content", "text", "final"].into_iter().find_map(|key| text(value, key));
-        self.story.model_calls.push(ModelCall {
+        self.facts.model_calls.push(ModelCall {
             index,
             step,
             input_tokens: whole(value, "input_tokens"),
@@ -240,20 +240,20 @@ impl<'a> Reader<'a> {
         }
         if error.kind() == FailureKind::Unknown {
             let sent = attempt.map_or(role.record, |attempt| attempt.intent);
-            self.story.in_doubt.push((sent, attempt.and_then(|attempt| attempt.projected)));
+            self.facts.in_doubt.push((sent, attempt.and_then(|attempt| attempt.projected)));
         }
-        self.story.model_retries.push(role.record);
+        self.facts.model_retries.push(role.record);
     }
 
     fn take_question(&mut self, role: &Role, step: Option<u32>, value: &Value) {
         let index = role.record;
-        self.story.has.questions = true;
+        self.facts.has.questions = true;
         let tool = tool_of(value);
         let key = text(value, "approval_key").unwrap_or_default();
-        self.story.questions.push((index, key.to_string()));
+        self.facts.questions.push((index, key.to_string()));
         let again = self.asks_again(role);
         self.call_of(role, &tool, value, step).events.push(Event { index, what: Did::Asked { again } });
-        self.story.open_question = Some((index, tool));
+        self.facts.open_question = Some((index, tool));
     }
 
     fn take_decision(&mut self, role: &Role, step: Option<u32>, value: &Value) {
@@ -261,7 +261,7 @@ impl<'a> Reader<'a> {
         let tool = tool_of(value);
         let named = tool.clone();
         let reused = value.get("reused") == Some(&Value::Bool(true));
-        self.story.open_question = None;
+        self.facts.open_question = None;
         let was_asked = self.approval(role).is_some_and(|approval| !approval.asked.is_empty());
         if !was_asked && !reused {
             self.without_question.push(index);
@@ -272,7 +272,7 @@ impl<'a> Reader<'a> {
             (None, Some(Value::Bool(false))) => "denied".to_string(),
             (None, _) => String::new(),
         };
-        self.story.decisions.push(Decision {
+        self.facts.decisions.push(Decision {
             index,
             tool,
             args: value.get("args").map(canonical),
@@ -281,14 +281,14 @@ impl<'a> Reader<'a> {
             reused,
             again: self.asks_again(role),
         });
-        let decided = Did::Decided(self.story.decisions.len() - 1);
+        let decided = Did::Decided(self.facts.decisions.len() - 1);
         self.call_of(role, &named, value, step).events.push(Event { index, what: decided });
     }
 
     fn take_intent(&mut self, role: &Role, step: Option<u32>, value: &Value) {
         let index = role.record;
-        self.story.has.intents = true;
-        if let Some((question, tool)) = self.story.open_question.take() {
+        self.facts.has.intents = true;
+        if let Some((question, tool)) = self.facts.open_question.take() {
             self.gap(index, format!("the decision about {tool}, asked in record {question}, is missing"));
         }
         let tool = tool_of(value);
@@ -328,7 +328,7 @@ impl<'a> Reader<'a> {
     }
 
     fn resumed_between(&self, since: usize) -> bool {
-        self.story.resumes.last().is_some_and(|(index, _)| *index > since)
+        self.facts.resumes.last().is_some_and(|(index, _)| *index > since)
     }
 
     fn take_retry(&mut self, role: &Role, step: Option<u32>, value: &Value) {
@@ -362,9 +362,9 @@ impl<'a> Reader<'a> {
             refund_id: text(&result, "refund_id").map(str::to_string),
         };
         for number in refund_ids(&result) {
-            self.story.refunds_seen.entry(number.to_string()).or_insert(index);
+            self.facts.refunds_seen.entry(number.to_string()).or_insert(index);
         }
-        self.story.others_refunded |= shows_a_refund(&result);
+        self.facts.others_refunded |= shows_a_refund(&result);
         let call = self.call_of(role, &tool, value, step).clone();
         let sent = call.events.iter().any(|event| matches!(event.what, Did::Sent { .. } | Did::LookedUp));
         // A call that the tool would not take, or that was refused, is never sent.
@@ -380,10 +380,10 @@ impl<'a> Reader<'a> {
         if had_to_be_sent && !sent {
             self.without_intent.push((index, format!("the call of {tool} that gave the result in record {index} is missing")));
         }
-        if found.refused && !call.events.iter().any(|event| matches!(event.what, Did::Decided(_))) && self.story.has.questions {
+        if found.refused && !call.events.iter().any(|event| matches!(event.what, Did::Decided(_))) && self.facts.has.questions {
             self.gap(index, format!("the decision against {tool} is missing"));
         }
-        let is_ours = self.story.start.is_some() && self.story.has.requests;
+        let is_ours = self.facts.start.is_some() && self.facts.has.requests;
         self.replan_due = (ok == Some(false) && !found.refused && is_ours).then_some(index);
         self.call_of(role, &tool, value, step).result = Some(found);
     }
@@ -402,14 +402,14 @@ impl<'a> Reader<'a> {
 
     fn take_stop(&mut self, index: usize, value: &Value) {
         let status = text(value, "status").unwrap_or_default();
-        let explained = self.story.guards.iter().any(|(_, name, _, _)| name == status);
+        let explained = self.facts.guards.iter().any(|(_, name, _, _)| name == status);
         let by_guard = ["max_steps", "deadline", "repeated_call", "stale", "max_replans", "max_resumes"].contains(&status);
-        if by_guard && !explained && self.story.has.requests {
+        if by_guard && !explained && self.facts.has.requests {
             self.gap(index, format!("the figures of the guard {status} are missing"));
         }
-        if status == "done" && self.story.has.requests {
-            let answered = self.story.model_calls.last().is_some_and(|call| call.wants == Some(0));
-            let resumed_done = self.story.model_calls.is_empty() && !self.story.resumes.is_empty();
+        if status == "done" && self.facts.has.requests {
+            let answered = self.facts.model_calls.last().is_some_and(|call| call.wants == Some(0));
+            let resumed_done = self.facts.model_calls.is_empty() && !self.facts.resumes.is_empty();
             if !answered && !resumed_done {
                 self.gap(index, "the model call with the answer is missing");
             }
@@ -417,14 +417,14 @@ impl<'a> Reader<'a> {
         if status == "done" {
             self.close_turn(index);
         }
-        self.story.stops.push((index, value.clone()));
+        self.facts.stops.push((index, value.clone()));
     }
 
     // --- Which call a record is about ----------------------------------------------------------------------------------------
 
     fn new_call(&mut self, tool: &str, args: Option<&Value>, call_id: Option<&str>, step: Option<u32>) -> &mut Call {
         let fits = self.tools.iter().find(|spec| spec.name == tool).zip(args).map(|(spec, args)| spec.check(args).is_ok());
-        self.story.calls.push(Call {
+        self.facts.calls.push(Call {
             tool: tool.to_string(),
             args: args.map(canonical),
             charge: args.and_then(|args| charge_of(tool, args)),
@@ -433,22 +433,22 @@ impl<'a> Reader<'a> {
             fits,
             ..Call::default()
         });
-        let newest = self.story.calls.len() - 1;
-        &mut self.story.calls[newest]
+        let newest = self.facts.calls.len() - 1;
+        &mut self.facts.calls[newest]
     }
 
     /// The call that a record is about. Calls stand at the same places here as in the run.
     fn call_of(&mut self, role: &Role, tool: &str, value: &Value, step: Option<u32>) -> &mut Call {
         let args = value.get("args");
         let place = match role.subject {
-            Subject::Call(place) if place < self.story.calls.len() => place,
+            Subject::Call(place) if place < self.facts.calls.len() => place,
             Subject::Call(_) | Subject::Run | Subject::Model => {
                 self.new_call(tool, args, text(value, "call_id"), step);
-                self.turn.push(self.story.calls.len() - 1);
-                self.story.calls.len() - 1
+                self.turn.push(self.facts.calls.len() - 1);
+                self.facts.calls.len() - 1
             }
         };
-        let call = &mut self.story.calls[place];
+        let call = &mut self.facts.calls[place];
         if let (Some(args), None) = (args, &call.args) {
             call.args = Some(canonical(args));
             call.charge = charge_of(tool, args);
@@ -470,16 +470,16 @@ impl<'a> Reader<'a> {
         while let Some(attempt) = requests.next() {
             match (attempt.end.map(|end| end.by), requests.peek()) {
                 (Some(Ending::Result | Ending::Retry), _) => {}
-                (_, Some(_)) => self.story.in_doubt.push((attempt.intent, attempt.projected)),
-                (_, None) => self.story.open_request = Some(Request { index: attempt.intent, projected: attempt.projected }),
+                (_, Some(_)) => self.facts.in_doubt.push((attempt.intent, attempt.projected)),
+                (_, None) => self.facts.open_request = Some(Request { index: attempt.intent, projected: attempt.projected }),
             }
         }
     }
 
-    fn finish(mut self) -> Story {
+    fn finish(mut self) -> RunFacts {
         self.take_model_doubts();
-        let last = self.story.records.last().copied().unwrap_or(0);
-        let has = self.story.has;
+        let last = self.facts.records.last().copied().unwrap_or(0);
+        let has = self.facts.has;
         if has.requests {
             for index in std::mem::take(&mut self.without_request) {
                 self.gap(index, "the request of this model call is missing");
@@ -489,19 +489,19 @@ impl<'a> Reader<'a> {
             }
         }
         if has.intents {
-            self.story.gaps.append(&mut self.without_intent);
+            self.facts.gaps.append(&mut self.without_intent);
         }
         if has.questions || has.requests {
             for index in std::mem::take(&mut self.without_question) {
                 self.gap(index, "the question that was decided here is missing");
             }
         }
-        if has.requests && self.story.start.is_none() {
-            self.gap(self.story.records.first().copied().unwrap_or(0), "`run_start` is missing");
+        if has.requests && self.facts.start.is_none() {
+            self.gap(self.facts.records.first().copied().unwrap_or(0), "`run_start` is missing");
         }
-        let proposes = self.story.model_calls.iter().any(|call| call.wants.is_some());
+        let proposes = self.facts.model_calls.iter().any(|call| call.wants.is_some());
         let unproposed: Vec<(usize, String)> = self
-            .story
+            .facts
             .calls
             .iter()
             .filter(|call| proposes && call.proposed.is_none() && call.started().is_some())
@@ -512,69 +512,67 @@ impl<'a> Reader<'a> {
                 )
             })
             .collect();
-        self.story.gaps.extend(unproposed);
+        self.facts.gaps.extend(unproposed);
         self.missing_steps();
-        self.story.gaps.sort();
-        self.story
+        self.facts.gaps.sort();
+        self.facts
     }
 
     fn missing_steps(&mut self) {
-        let Some(first) = self.story.steps.first().copied() else {
+        let Some(first) = self.facts.steps.first().copied() else {
             return;
         };
-        let resumed_at = self.story.resumes.first().and_then(|(index, resume)| {
-            let is_before = self.story.model_calls.first().is_none_or(|call| call.index > *index);
+        let resumed_at = self.facts.resumes.first().and_then(|(index, resume)| {
+            let is_before = self.facts.model_calls.first().is_none_or(|call| call.index > *index);
             small(resume, "from_step").filter(|_| is_before)
         });
         let begin = if Some(first) == resumed_at { first } else { first.min(1) };
-        let newest = self.story.steps.last().copied().unwrap_or(first);
+        let newest = self.facts.steps.last().copied().unwrap_or(first);
         // Ranges of steps, so that a far number costs nothing.
         let mut expected = begin;
         let mut gaps = Vec::new();
-        for &step in &self.story.steps {
+        for &step in &self.facts.steps {
             if step > expected {
                 gaps.push((expected, step - 1));
             }
             expected = step.saturating_add(1);
         }
-        if let Some(last) = self.story.last_step.filter(|last| *last > newest) {
-            let is_open = self.story.open_request.is_some() || self.story.kinds.last().is_some_and(|kind| kind != "stop");
+        if let Some(last) = self.facts.last_step.filter(|last| *last > newest) {
+            let is_open = self.facts.open_request.is_some() || self.facts.kinds.last().is_some_and(|kind| kind != "stop");
             if last > expected || !is_open {
-                let ends_with_failure = !self.story.model_retries.is_empty() || self.story.open_request.is_some();
+                let ends_with_failure = !self.facts.model_retries.is_empty() || self.facts.open_request.is_some();
                 if !ends_with_failure {
                     gaps.push((expected, last));
                 }
             }
         }
-        let at = |step: u32| self.story.model_calls.iter().find(|call| call.step.is_some_and(|found| found > step));
+        let at = |step: u32| self.facts.model_calls.iter().find(|call| call.step.is_some_and(|found| found > step));
         for (from, to) in gaps {
-            let index = at(to).map_or_else(|| self.story.records.last().copied().unwrap_or(0), |call| call.index);
+            let index = at(to).map_or_else(|| self.facts.records.last().copied().unwrap_or(0), |call| call.index);
             let what = if from == to {
                 format!("step {from} has no model call")
             } else {
                 format!("steps {from} to {to} have no model call")
             };
-            self.story.gaps.push((index, what));
+            self.facts.gaps.push((index, what));
         }
     }
 }
 
 /// The numbers of refunds that a tool's answer has in a field of its own: `refund_id`, or a list `refunds`.
 fn refund_ids(value: &Value) -> Vec<&str> {
-    let items = |value| match value {
-        &Value::Array(ref items) => items.iter(),
-        _ => [].iter(),
-    };
     match value {
-        Value::Object(fields) => fields
-            .iter()
-            .flat_map(|(key, field)| match key.as_str() {
-                "refund_id" => field.as_str().into_iter().collect(),
-                "refunds" => items(field).filter_map(Value::as_str).chain(refund_ids(field)).collect(),
-                _ => refund_ids(field),
-            })
-            .collect(),
-        _ => items(value).flat_map(refund_ids).collect(),
+        Value::Object(fields) => fields.iter().flat_map(|(key, field)| refund_ids_of(key, field)).collect(),
+        Value::Array(items) => items.iter().flat_map(refund_ids).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+    }
+}
+
+fn refund_ids_of<'v>(key: &str, field: &'v Value) -> Vec<&'v str> {
+    match (key, field) {
+        ("refund_id", Value::String(id)) => vec![id],
+        ("refunds", Value::Array(items)) => items.iter().filter_map(Value::as_str).chain(refund_ids(field)).collect(),
+        _ => refund_ids(field),
     }
 }
 

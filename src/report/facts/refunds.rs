@@ -1,6 +1,6 @@
 //! Which refunds a run made, and which it may have made.
 
-use super::{Call, Did, Story, is_refund};
+use super::{Call, Did, RunFacts, is_refund};
 use crate::record::FailureKind;
 
 /// A refund that was made, or may have been. All calls under one key that the service recognises are one refund, in whichever order
@@ -24,7 +24,7 @@ impl Refund<'_> {
     }
 }
 
-impl Story {
+impl RunFacts {
     /// The refunds that this run made or may have made.
     pub fn refunds(&self) -> Vec<Refund<'_>> {
         let mut refunds: Vec<Refund> = Vec::new();

@@ -16,12 +16,12 @@ use crate::lab::services;
 use crate::log::trace::RecordedError;
 use crate::record::FailureKind;
 
-pub use reader::stories;
+pub use reader::facts_of_runs;
 pub use refunds::Refund;
 
 /// One run of a trace. Numbers of records are places in the trace, from 0.
 #[derive(Clone, Debug, Default)]
-pub struct Story {
+pub struct RunFacts {
     /// Its id; empty if the records have none.
     pub run_id: String,
     /// Its records.
@@ -167,7 +167,7 @@ pub enum Did {
         /// Whether it was about sending it again.
         again: bool,
     },
-    /// It was decided: a place in [`Story::decisions`].
+    /// It was decided: a place in [`RunFacts::decisions`].
     Decided(usize),
 }
 
@@ -297,7 +297,7 @@ impl Call {
     }
 }
 
-impl Story {
+impl RunFacts {
     /// A field of `run_start`'s limits.
     pub fn limit(&self, key: &str) -> Option<&Value> {
         self.start.as_ref()?.1.get("limits")?.get(key)
