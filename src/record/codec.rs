@@ -320,15 +320,14 @@ impl Retry {
     }
 }
 
-/// What is asked. Format 1 told the kinds apart by a suffix of the key alone.
+/// What is asked.
 fn read_kind(from: &Fields) -> QuestionKind {
     match from.optional("kind", Fields::str) {
         Some(name) => name.parse().unwrap_or_else(|_| {
             from.note_wrong("kind", "may_run or send_again");
             QuestionKind::MayRun
         }),
-        None if from.str("approval_key").contains(":in-doubt:") => QuestionKind::SendAgain,
-        None => QuestionKind::MayRun,
+        None => QuestionKind::of_format_1_key(from.str("approval_key")),
     }
 }
 

@@ -182,6 +182,13 @@ impl QuestionKind {
     }
 }
 
+impl QuestionKind {
+    /// What a question of format 1 asks: it told the kinds apart by a part of the key alone.
+    pub fn of_format_1_key(approval_key: &str) -> QuestionKind {
+        if approval_key.contains(":in-doubt:") { QuestionKind::SendAgain } else { QuestionKind::MayRun }
+    }
+}
+
 impl FromStr for QuestionKind {
     type Err = UnknownName;
 

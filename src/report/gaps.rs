@@ -34,7 +34,7 @@ pub fn gaps_ahead(session: &Session, store: &MemoryStore) -> Value {
     for _ in 0..GAP_LIMIT {
         match ahead.tick(&mut store) {
             Tick::Happened { .. } | Tick::Answered => note(&ahead),
-            // A scenario that kills the agent by itself goes on behind its own crash.
+            // A scenario that kills the agent by itself continues after its own crash.
             Tick::Crashed { .. } => {
                 if ahead.resume(&mut store).is_err() {
                     break;

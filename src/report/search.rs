@@ -248,7 +248,7 @@ pub fn replayed(replay: &Replay, setup: &Setup) -> Result<Value, Misfit> {
         let invariant = INVARIANTS.iter().find(|invariant| invariant.id == breach.id)?;
         Some(json!({"id": breach.id, "name": invariant.name, "clause": breach.explanation}))
     });
-    // As much may go wrong as the file says, and then the run goes on to its end.
+    // As much may go wrong as the file says, and then the run continues to its end.
     let bounds = Bounds { crashes: u8::MAX, faults: u8::MAX, decisions: u8::MAX, states: 1 };
     let choices = replay.all_choices(setup)?;
     let story = Explorer::new(setup.clone(), bounds).ok().and_then(|explorer| explorer.finish_plainly(&choices).ok());

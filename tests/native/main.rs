@@ -22,4 +22,5 @@ mod run_file;
 mod scenarios;
 mod stored;
 mod support;
+mod trace;
 mod verdicts;

@@ -16,7 +16,7 @@ import { imported } from './imported.js';
 import { nameOf, settleName } from './names.js';
 import { runs } from './runs.js';
 import { saved } from './saved.js';
-import { stand } from './stand.js';
+import { runStatus } from './run-status.js';
 import { createTimeline } from './timeline.js';
 import '../ui/back.js';
 import '../ui/shared.js';
@@ -37,14 +37,14 @@ export function createViewer(reader, draw) {
   const onSelect = (/** @type {number} */ record) => reader.select(record);
   const onNow = () => reader.now();
 
-  /** @param {Set<number>} worldly @param {import('../pkg/crashlab.js').EffectView | null} inFlight @param {unknown} standing */
-  const reading = (worldly, inFlight, standing) => {
+  /** @param {Set<number>} worldly @param {import('../pkg/crashlab.js').EffectView | null} inFlight @param {unknown} status */
+  const reading = (worldly, inFlight, status) => {
     const { records, selected } = reader;
-    const { range } = trace.lens;
+    const { range } = trace.filter;
     const onBrush = trace.brush;
     return [
       timeline.render({ records, selected, worldly, inFlight, range, onSelect, onNow, onBrush }),
-      trace.render({ records, selected, stand: standing, onSelect }),
+      trace.render({ records, selected, status, onSelect }),
     ];
   };
 
@@ -100,7 +100,7 @@ export function createViewer(reader, draw) {
     follow: () => trace.follow(),
 
     /** @param {number} from @param {number} by */
-    neighbour: (from, by) => trace.lens.nextListed(reader.records, from, by),
+    neighbour: (from, by) => trace.filter.nextListed(reader.records, from, by),
 
     edit: () => over(reader, () => import('../editor/index.js')),
     report,
@@ -159,7 +159,7 @@ export function createViewer(reader, draw) {
      */
     run(shown, present) {
       const { running, taken } = engine;
-      const standing = stand({
+      const status = runStatus({
         view: present,
         running,
         taken,
@@ -175,7 +175,7 @@ export function createViewer(reader, draw) {
         caused.length === 0
           ? []
           : ledgerRows(present.world).filter(({ seq }) => caused.includes(seq));
-      return [...reading(books.records(present.world), present.in_flight, standing), record(rows)];
+      return [...reading(books.records(present.world), present.in_flight, status), record(rows)];
     },
 
     /**

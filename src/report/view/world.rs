@@ -131,7 +131,7 @@ fn charge_views(world: &World) -> Value {
     charges.into()
 }
 
-/// The questions that were put or decided behind the known rows.
+/// The questions that were put or decided after the known rows.
 fn inbox_views(world: &World, at_s: impl Fn(u64) -> Value, known_rows: usize) -> Value {
     let decided_anew = |wanted: &str| {
         let mut news = world.rows().iter().skip(known_rows);

@@ -3,7 +3,7 @@
  *
  * @typedef {import('../pkg/crashlab.js').RecordView} RecordView
  */
-export class Lens {
+export class TraceFilter {
   /** What is searched for, in the whole record and in what its line of the list says. */
   query = '';
   /** Only records with the words are listed. */
@@ -25,7 +25,7 @@ export class Lens {
   #words = null;
   #read = 0;
 
-  /** @param {Partial<Pick<Lens, 'query' | 'only' | 'hidden' | 'steps' | 'range'>>} change */
+  /** @param {Partial<Pick<TraceFilter, 'query' | 'only' | 'hidden' | 'steps' | 'range'>>} change */
   set(change) {
     Object.assign(this, change);
     this.#words = wordsOf(this.query.trim());

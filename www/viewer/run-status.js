@@ -1,12 +1,12 @@
-/** Where the run stands, below its last record: what is under way, a question, a dead agent, or the end. */
+/** The status of the run, below its last record: what is under way, a question, a dead agent, or the end. */
 import { html, nothing } from 'lit/html.js';
 import { plural } from '../ui/format.js';
 import { glyph, homeOfPlace } from '../ui/glyph.js';
-import 'sheet:./stand.css';
+import 'sheet:./run-status.css';
 
 /**
  * @typedef {import('../pkg/crashlab.js').LabView} LabView
- * @typedef {object} Stand
+ * @typedef {object} RunStatus
  * @property {import('../pkg/crashlab.js').LabView | null} view  The present, whatever is looked at.
  * @property {boolean} running
  * @property {boolean} taken
@@ -18,8 +18,8 @@ import 'sheet:./stand.css';
  * @property {() => void} onReport
  */
 
-/** @param {Stand} props */
-export function stand(props) {
+/** @param {RunStatus} props */
+export function runStatus(props) {
   const { view, taken, question } = props;
   if (!view) return nothing;
   if (taken || view.phase === 'fenced') return takenOver(props);
@@ -35,7 +35,7 @@ export function stand(props) {
   }
 }
 
-/** @param {Stand} props */
+/** @param {RunStatus} props */
 function underWay({ view, running }) {
   const effect = view?.in_flight;
   if (!effect) return nothing;
@@ -50,7 +50,7 @@ function underWay({ view, running }) {
   </div>`;
 }
 
-/** @param {Stand} props */
+/** @param {RunStatus} props */
 function gone({ view, found, onResume, onForget, onReport }) {
   if (!view) return nothing;
   const newest = view.storage.generations.find(({ damage }) => damage === null);
@@ -77,7 +77,7 @@ function gone({ view, found, onResume, onForget, onReport }) {
   </div>`;
 }
 
-/** @param {Stand} props */
+/** @param {RunStatus} props */
 function over({ view, onResume, onAgain, onReport }) {
   if (!view) return nothing;
   const full = view.status === 'storage_failed';
@@ -104,7 +104,7 @@ function over({ view, onResume, onAgain, onReport }) {
   </div>`;
 }
 
-/** @param {Stand} props */
+/** @param {RunStatus} props */
 function takenOver({ onAgain }) {
   return html`<div class="card gone">
     <h3>${glyph('crash')}No longer this tab’s run</h3>

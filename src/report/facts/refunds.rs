@@ -1,6 +1,6 @@
 //! Which refunds a run made, and which it may have made.
 
-use super::{Call, Did, Story, is_refund, outcome_of};
+use super::{Call, Did, RunFacts, is_refund};
 use crate::record::FailureKind;
 
 /// A refund that was made, or may have been. All calls under one key that the service recognises are one refund, in whichever order
@@ -24,7 +24,7 @@ impl Refund<'_> {
     }
 }
 
-impl Story {
+impl RunFacts {
     /// The refunds that this run made or may have made.
     pub fn refunds(&self) -> Vec<Refund<'_>> {
         let mut refunds: Vec<Refund> = Vec::new();
@@ -67,8 +67,8 @@ impl Call {
             return earlier;
         }
         // What a result in doubt says of its last attempt, which may be that it certainly was refused.
-        let error = self.result.as_ref().and_then(|result| result.error.as_deref());
-        let is_last_open = error.is_none_or(|error| outcome_of(error) == FailureKind::OutcomeUnknown);
+        let error = self.result.as_ref().and_then(|result| result.error.as_ref());
+        let is_last_open = error.is_none_or(|error| error.kind() == FailureKind::OutcomeUnknown);
         (earlier + usize::from(is_last_open)).max(1)
     }
 
@@ -85,10 +85,12 @@ impl Call {
                     open = Some((event.index, None));
                 }
                 Did::Failed { error, .. } => {
-                    open = match outcome_of(error) {
+                    open = match error.kind() {
                         FailureKind::NotExecuted | FailureKind::Rejected => None,
                         // Traces without intents: the failure stands for the attempt.
-                        FailureKind::OutcomeUnknown => Some((open.map_or(event.index, |(sent, _)| sent), Some(error.clone()))),
+                        FailureKind::OutcomeUnknown => {
+                            Some((open.map_or(event.index, |(sent, _)| sent), Some(error.text.to_string())))
+                        }
                     };
                 }
                 Did::LookedUp => open = None,

@@ -13,14 +13,15 @@ use serde_json::Value;
 use crate::base::json::decimal;
 use crate::base::money::{PicoUsd, Prices};
 use crate::lab::shipped_tools::shipped_tool;
-use crate::record::{FailureKind, RecordedFailure};
+use crate::log::trace::RecordedError;
+use crate::record::FailureKind;
 
-pub use reader::stories;
+pub use reader::facts_of_runs;
 pub use refunds::Refund;
 
 /// One run of a trace. Numbers of records are places in the trace, from 0.
 #[derive(Clone, Debug, Default)]
-pub struct Story {
+pub struct RunFacts {
     /// Its id; empty if the records have none.
     pub run_id: String,
     /// Its records.
@@ -35,8 +36,8 @@ pub struct Story {
     pub in_doubt: Vec<(usize, Option<PicoUsd>)>,
     /// The request that has no outcome at the end.
     pub open_request: Option<Request>,
-    /// Repeated model calls.
-    pub model_retries: Vec<(usize, String)>,
+    /// `llm_retry` records.
+    pub model_retries: Vec<usize>,
     /// Tool calls, in the order in which they were proposed.
     pub calls: Vec<Call>,
     /// Decisions.
@@ -159,14 +160,14 @@ pub enum Did {
         /// From 1.
         attempt: Option<u32>,
         /// Why.
-        error: String,
+        error: RecordedError,
     },
     /// A person was asked; `again`: whether to send it again.
     Asked {
         /// Whether it was about sending it again.
         again: bool,
     },
-    /// It was decided: a place in [`Story::decisions`].
+    /// It was decided: a place in [`RunFacts::decisions`].
     Decided(usize),
 }
 
@@ -182,7 +183,7 @@ pub struct CallResult {
     /// True: a person, or nobody, decided against it.
     pub refused: bool,
     /// What went wrong.
-    pub error: Option<String>,
+    pub error: Option<RecordedError>,
     /// The number of the refund.
     pub refund_id: Option<String>,
 }
@@ -241,22 +242,6 @@ pub fn is_refund(tool: &str) -> bool {
     tool.to_ascii_lowercase().contains("refund") && !READING.iter().any(|verb| tool.starts_with(verb))
 }
 
-/// What a recorded error says about the effect. One that does not say is of unknown outcome.
-pub fn outcome_of(error: &str) -> FailureKind {
-    if let Some(code) = RecordedFailure::parse(error).code {
-        return code.kind();
-    }
-    let lower = error.to_ascii_lowercase();
-    let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    if ["400", "401", "403", "404", "409", "412", "422"].iter().any(|code| lower.starts_with(code)) {
-        FailureKind::Rejected
-    } else if says(&["503", "429", "unavailable", "rate limit", "rate_limit", "too many requests", "connection refused"]) {
-        FailureKind::NotExecuted
-    } else {
-        FailureKind::OutcomeUnknown
-    }
-}
-
 impl Call {
     /// The first record that is about it.
     pub fn first_record(&self) -> Option<usize> {
@@ -298,7 +283,7 @@ impl Call {
         match &self.result {
             Some(result) => result.in_doubt,
             None => match self.events.iter().rev().find(|event| matches!(event.what, Did::Sent { .. } | Did::Failed { .. })) {
-                Some(Event { what: Did::Failed { error, .. }, .. }) => outcome_of(error) == FailureKind::OutcomeUnknown,
+                Some(Event { what: Did::Failed { error, .. }, .. }) => error.kind() == FailureKind::OutcomeUnknown,
                 Some(_) => true,
                 None => false,
             },
@@ -312,7 +297,7 @@ impl Call {
     }
 }
 
-impl Story {
+impl RunFacts {
     /// A field of `run_start`'s limits.
     pub fn limit(&self, key: &str) -> Option<&Value> {
         self.start.as_ref()?.1.get("limits")?.get(key)

@@ -1,9 +1,9 @@
 /**
- * A run as the timeline draws it: where each record stands, and the bars, breaks and marks between them. It grows with the run and
- * knows nothing of pixels: positions are in columns.
+ * A run as the timeline draws it: the column of each record, and the bars and breaks between them. It grows with the run and knows
+ * nothing of pixels. What begins and ends with a record is the record's to say.
  *
  * @typedef {import('../pkg/crashlab.js').RecordView} RecordView
- * @typedef {'model' | 'tools' | 'person' | 'storage' | 'world'} Lane
+ * @typedef {RecordView['lane'] | 'world'} Lane
  * @typedef {object} Bar
  * @property {Lane} lane
  * @property {number} from  Record numbers.
@@ -21,7 +21,7 @@ const BREAK_COLUMNS = 4;
 const COLUMN_S = 0.25;
 const LEAST = 0.4;
 
-export class Course {
+export class TimelineLayout {
   /** @type {RecordView[]} */
   records = [];
   /** Where each record stands, in columns. @type {number[]} */
@@ -32,7 +32,7 @@ export class Course {
   breaks = new Map();
   /** Records with which a step begins. @type {number[]} */
   steps = [];
-  /** Calls without a result yet, by lane. @type {Map<Lane, { call: number, attempt: number | null, key: string | null }>} */
+  /** The records of calls without a result yet, by lane. @type {Map<Lane, number>} */
   open = new Map();
 
   /** @param {boolean} byClock */
@@ -50,7 +50,7 @@ export class Course {
    */
   read(records) {
     if (records !== this.records || records.length < this.at.length) {
-      Object.assign(this, new Course(this.byClock), { records });
+      Object.assign(this, new TimelineLayout(this.byClock), { records });
     }
     for (let index = this.at.length; index < records.length; index++) this.#enter(records[index]);
   }
@@ -65,50 +65,21 @@ export class Course {
     const step = this.byClock ? Math.max(LEAST, waited / COLUMN_S) : 1;
     this.at.push(before ? this.at[index - 1] + (isBreak ? BREAK_COLUMNS : step) : 0);
     if (!before || before.step !== record.step) this.steps.push(index);
-    this.#call(record);
+    this.#bars(record);
   }
 
   /** @param {RecordView} record */
-  #call(record) {
-    const { index, type, call_id } = record;
-    if (type === 'crash') {
-      // Whatever was out is in doubt from here on.
-      for (const [lane, { attempt }] of this.open)
-        if (attempt !== null) this.#close(lane, attempt, index, true);
-      for (const call of this.open.values()) call.attempt = null;
-      return;
-    }
-    const lane = laneOf(type);
-    if (lane === 'storage') return;
-    const open = this.open.get(lane);
-    if (isIntent(type)) {
-      if (open && open.key === call_id) open.attempt = index;
-      else this.open.set(lane, { call: index, attempt: index, key: call_id });
-    } else if (open) {
-      if (open.attempt !== null && open.attempt !== open.call)
-        this.#close(lane, open.attempt, index, true);
-      else if (open.attempt !== null && type.endsWith('_retry'))
-        this.#close(lane, open.attempt, index, true);
-      open.attempt = null;
-      if (isResult(type)) {
-        this.#close(lane, open.call, index, false);
-        this.open.delete(lane);
-      }
+  #bars({ index, lane, opens, closes }) {
+    if (opens === 'call') this.open.set(lane, index);
+    for (const { from, span } of closes) {
+      const { lane } = this.records[from];
+      this.bars.push({ lane, from, to: index, attempt: span === 'attempt' });
+      if (span === 'call') this.open.delete(lane);
     }
   }
 
   /**
-   * @param {Lane} lane
-   * @param {number} from
-   * @param {number} to
-   * @param {boolean} attempt
-   */
-  #close(lane, from, to, attempt) {
-    this.bars.push({ lane, from, to, attempt });
-  }
-
-  /**
-   * The first record at or behind a place.
+   * The first record at or after a place.
    * @param {number} place  In columns.
    */
   indexAt(place) {
@@ -132,21 +103,4 @@ export class Course {
     if (right === this.at.length) return right - 1;
     return place - this.at[right - 1] < this.at[right] - place ? right - 1 : right;
   }
-}
-
-/** @param {string} type */
-export const isIntent = (type) =>
-  type === 'llm_request' || type === 'tool_call' || type === 'approval_request';
-/** @param {string} type */
-export const isResult = (type) =>
-  type === 'llm_call' || type === 'tool_result' || type === 'approval';
-
-/**
- * @param {string} type
- * @returns {Lane}
- */
-export function laneOf(type) {
-  if (type.startsWith('llm')) return 'model';
-  if (type.startsWith('tool')) return 'tools';
-  return type.startsWith('approval') ? 'person' : 'storage';
 }

@@ -1,42 +1,35 @@
-//! Reads the records of a trace one by one, and tells which call each is about and what is missing between them.
-
-use std::collections::BTreeMap;
+//! Reads the records of a trace one by one, and tells what is missing between them. Which call a record is about says the log's
+//! reader, [`crate::log::trace`].
 
 use serde_json::Value;
 
 use super::super::imported::{Form, Trace};
-use super::{Call, CallResult, Decision, Did, Event, ModelCall, Request, Story, is_refund, outcome_of, text, tool_of, usd};
+use super::{Call, CallResult, Decision, Did, Event, ModelCall, Request, RunFacts, is_refund, text, tool_of, usd};
 use crate::agent::tools::ToolSpec;
 use crate::base::canonical::canonical;
 use crate::base::json::{count, decimal};
-use crate::lab::answer_check::numbers;
 use crate::lab::shipped_tools::shipped_tools;
-use crate::record::FailureKind;
+use crate::log::trace::{
+    Approval, Attempt, End, Ending, Purpose, RecordedError, Role, Subject, Trace as Run, read_result, tells_of_a_refund,
+};
+use crate::record::{FailureKind, QuestionKind};
 
 /// The runs of a trace, in the order in which they begin.
-pub fn stories(trace: &Trace) -> Vec<Story> {
-    let mut readers: Vec<Reader> = Vec::new();
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    let mut current = 0;
+pub fn facts_of_runs(trace: &Trace) -> Vec<RunFacts> {
     let tools: Vec<ToolSpec> = shipped_tools().into_iter().map(|tool| tool.spec).collect();
-    for index in 0..trace.lines().len() {
-        let value = trace.value(index);
-        let named = value.as_ref().and_then(|value| value.get("run_id")?.as_str());
-        if let Some(run_id) = named {
-            current = *places.entry(run_id.to_string()).or_insert(readers.len());
-        }
-        if readers.len() <= current {
-            readers.push(Reader::new(named.unwrap_or_default(), &tools));
-        }
-        let Some(reader) = readers.get_mut(current) else {
+    let runs = trace.traces().runs();
+    let mut readers: Vec<Reader> = runs.iter().map(|(run_id, run)| Reader::new(run_id, run, &tools)).collect();
+    for (index, line) in trace.lines().iter().enumerate() {
+        let reader = trace.traces().run_of(index).and_then(|run| readers.get_mut(run));
+        let (Some(reader), Some((role, _))) = (reader, trace.traces().find(index)) else {
             continue;
         };
-        match (&value, trace.lines().get(index).map(|line| (&line.form, line.number))) {
-            (Some(value), _) => reader.take(index, value),
-            (None, Some((Form::Broken(error), number))) => {
-                reader.story.records.push(index);
-                reader.story.kinds.push("broken".to_string());
-                reader.story.gaps.push((index, format!("line {number} cannot be read ({error})")));
+        match (trace.value(index), &line.form) {
+            (Some(value), _) => reader.take(role, &value),
+            (None, Form::Broken(error)) => {
+                reader.facts.records.push(index);
+                reader.facts.kinds.push("broken".to_string());
+                reader.facts.gaps.push((index, format!("line {} cannot be read ({error})", line.number)));
             }
             (None, _) => {}
         }
@@ -46,12 +39,13 @@ pub fn stories(trace: &Trace) -> Vec<Story> {
 
 /// Reads one run, record by record.
 struct Reader<'a> {
-    story: Story,
+    facts: RunFacts,
+    /// How the records belong together.
+    run: &'a Run,
     tools: &'a [ToolSpec],
     /// The calls of the newest model call.
     turn: Vec<usize>,
     resumed_since_turn: bool,
-    resumed_since_request: bool,
     resumed_since_checkpoint: bool,
     /// A failed result that makes the model plan again.
     replan_due: Option<usize>,
@@ -81,13 +75,13 @@ fn charge_of(tool: &str, args: &Value) -> Option<String> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(run_id: &str, tools: &'a [ToolSpec]) -> Reader<'a> {
+    fn new(run_id: &str, run: &'a Run, tools: &'a [ToolSpec]) -> Reader<'a> {
         Reader {
-            story: Story { run_id: run_id.to_string(), ..Story::default() },
+            facts: RunFacts { run_id: run_id.to_string(), ..RunFacts::default() },
+            run,
             tools,
             turn: Vec::new(),
             resumed_since_turn: false,
-            resumed_since_request: false,
             resumed_since_checkpoint: false,
             replan_due: None,
             dead: None,
@@ -100,13 +94,14 @@ impl<'a> Reader<'a> {
     }
 
     fn gap(&mut self, index: usize, what: impl Into<String>) {
-        self.story.gaps.push((index, what.into()));
+        self.facts.gaps.push((index, what.into()));
     }
 
-    fn take(&mut self, index: usize, value: &Value) {
+    fn take(&mut self, role: &Role, value: &Value) {
+        let index = role.record;
         let kind = text(value, "type").unwrap_or_default();
-        self.story.records.push(index);
-        self.story.kinds.push(kind.to_string());
+        self.facts.records.push(index);
+        self.facts.kinds.push(kind.to_string());
         let step = small(value, "step");
         let is_work = matches!(
             kind,
@@ -123,7 +118,7 @@ impl<'a> Reader<'a> {
             if let Some(crash) = self.dead.take() {
                 self.gap(index, format!("after the crash in record {crash} nobody resumed the run, and it goes on"));
             }
-            self.story.last_step = self.story.last_step.max(step);
+            self.facts.last_step = self.facts.last_step.max(step);
         }
         // Out of storage, or out of resumes, a run ends wherever it is.
         let ends_anywhere = ["max_resumes", "storage_failed"];
@@ -136,35 +131,34 @@ impl<'a> Reader<'a> {
         }
         if kind == "llm_retry" || kind == "tool_retry" {
             let wait = value.get("backoff_s").and_then(decimal).and_then(|wait| wait.scaled(3));
-            self.story.backoffs_ms.push(wait.unwrap_or(0));
+            self.facts.backoffs_ms.push(wait.unwrap_or(0));
         }
         match kind {
-            "run_start" => self.story.start = self.story.start.take().or(Some((index, value.clone()))),
-            "llm_request" => self.take_request(index, value),
-            "llm_call" => self.take_model_call(index, step, value),
-            "llm_retry" => self.take_model_retry(index, value),
-            "approval_request" => self.take_question(index, step, value),
-            "approval" => self.take_decision(index, step, value),
-            "tool_call" => self.take_intent(index, step, value),
-            "tool_retry" => self.take_retry(index, step, value),
-            "tool_result" => self.take_result(index, step, value),
+            "run_start" => self.facts.start = self.facts.start.take().or(Some((index, value.clone()))),
+            "llm_request" => self.take_request(index),
+            "llm_call" => self.take_model_call(role, step, value),
+            "llm_retry" => self.take_model_retry(role, value),
+            "approval_request" => self.take_question(role, step, value),
+            "approval" => self.take_decision(role, step, value),
+            "tool_call" => self.take_intent(role, step, value),
+            "tool_retry" => self.take_retry(role, step, value),
+            "tool_result" => self.take_result(role, step, value),
             "replan" => {
                 self.replan_due = None;
-                self.story.replans.push(index);
+                self.facts.replans.push(index);
             }
             "guard" => {
                 self.dead = None;
                 let (observed, limit) = (value.get("observed").cloned(), value.get("limit").cloned());
                 let name = text(value, "guard").unwrap_or_default().to_string();
-                self.story.guards.push((index, name, observed.unwrap_or_default(), limit.unwrap_or_default()));
+                self.facts.guards.push((index, name, observed.unwrap_or_default(), limit.unwrap_or_default()));
             }
             "checkpoint" => self.take_checkpoint(index, value),
             "resume" => {
                 self.dead = None;
                 self.resumed_since_turn = true;
-                self.resumed_since_request = true;
                 self.resumed_since_checkpoint = true;
-                self.story.resumes.push((index, value.clone()));
+                self.facts.resumes.push((index, value.clone()));
             }
             "stop" => {
                 self.dead = None;
@@ -174,23 +168,19 @@ impl<'a> Reader<'a> {
                 self.dead = Some(index);
                 // The snapshot may have been saved, and its record lost. A last agent that only ends the run writes no `resume`.
                 self.resumed_since_checkpoint = true;
-                self.story.crashes.push((index, text(value, "at").unwrap_or_default().to_string()));
+                self.facts.crashes.push((index, text(value, "at").unwrap_or_default().to_string()));
             }
             _ => {}
         }
     }
 
-    fn take_request(&mut self, index: usize, value: &Value) {
-        self.story.has.requests = true;
+    fn take_request(&mut self, index: usize) {
+        self.facts.has.requests = true;
         self.close_turn(index);
-        if let Some(open) = self.story.open_request.take() {
-            if !self.resumed_since_request {
-                self.gap(index, format!("the outcome of the model request in record {} is missing", open.index));
-            }
-            self.story.in_doubt.push((open.index, open.projected));
+        let is_before = |attempt: &&Attempt| attempt.end == Some(End { record: index, by: Ending::SentAgain });
+        if let Some(before) = self.run.attempts.iter().find(|attempt| attempt.purpose == Purpose::Model && is_before(attempt)) {
+            self.gap(index, format!("the outcome of the model request in record {} is missing", before.intent));
         }
-        self.resumed_since_request = false;
-        self.story.open_request = Some(Request { index, projected: usd(value.get("projected_usd")) });
     }
 
     /// Before the model is called again, every call that it wanted has its result.
@@ -199,7 +189,7 @@ impl<'a> Reader<'a> {
         let begins_anew = self.resumed_since_turn && !self.replays();
         let turn = std::mem::take(&mut self.turn);
         for place in turn {
-            let call = &self.story.calls[place];
+            let call = &self.facts.calls[place];
             if call.result.is_none() && !begins_anew && (call.proposed.is_some() || call.started().is_some()) {
                 let what = format!("the result of {}{} is missing", call.tool, id_text(call.call_id.as_deref()));
                 self.gap(index, what);
@@ -207,31 +197,30 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// True if a resumed agent goes on in the middle of a step.
+    /// True if a resumed agent continues in the middle of a step.
     fn replays(&self) -> bool {
-        let start = self.story.start.as_ref().map(|(_, start)| &start["mechanisms"]);
+        let start = self.facts.start.as_ref().map(|(_, start)| &start["mechanisms"]);
         let is_on = |name: &str| start.is_some_and(|mechanisms| mechanisms.get(name) == Some(&Value::Bool(true)));
         is_on("journal") && is_on("checkpoints")
     }
 
-    fn take_model_call(&mut self, index: usize, step: Option<u32>, value: &Value) {
+    fn take_model_call(&mut self, role: &Role, step: Option<u32>, value: &Value) {
+        let index = role.record;
         self.close_turn(index);
-        match self.story.open_request.take() {
-            Some(_) => {}
-            None => self.without_request.push(index),
+        if role.attempt.is_none() {
+            self.without_request.push(index);
         }
-        self.story.steps.extend(step);
+        self.facts.steps.extend(step);
         self.resumed_since_turn = false;
         let calls = value.get("tool_calls").and_then(Value::as_array);
         for call in calls.into_iter().flatten() {
             let tool = tool_of(call);
             let args = call.get("args").or(call.get("arguments"));
-            let place = self.new_call(&tool, args, text(call, "id"), step);
-            self.story.calls[place].proposed = Some(index);
-            self.turn.push(place);
+            self.new_call(&tool, args, text(call, "id"), step).proposed = Some(index);
+            self.turn.push(self.facts.calls.len() - 1);
         }
         let said = ["thought", "content", "text", "final"].into_iter().find_map(|key| text(value, key));
-        self.story.model_calls.push(ModelCall {
+        self.facts.model_calls.push(ModelCall {
             index,
             step,
             input_tokens: whole(value, "input_tokens"),
@@ -242,146 +231,140 @@ impl<'a> Reader<'a> {
         });
     }
 
-    fn take_model_retry(&mut self, index: usize, value: &Value) {
-        let error = text(value, "error").unwrap_or_default().to_string();
-        let open = self.story.open_request.take();
-        if open.is_none() {
-            self.retries_without_request.push(index);
+    fn take_model_retry(&mut self, role: &Role, value: &Value) {
+        let error = RecordedError::from_text(text(value, "error").unwrap_or_default());
+        let attempt = role.attempt.and_then(|place| self.run.attempts.get(place));
+        if attempt.is_none() {
+            self.retries_without_request.push(role.record);
         }
-        if outcome_of(&error) == FailureKind::OutcomeUnknown {
-            self.story.in_doubt.push((open.as_ref().map_or(index, |open| open.index), open.and_then(|open| open.projected)));
+        if error.kind() == FailureKind::OutcomeUnknown {
+            let sent = attempt.map_or(role.record, |attempt| attempt.intent);
+            self.facts.in_doubt.push((sent, attempt.and_then(|attempt| attempt.projected)));
         }
-        self.story.model_retries.push((index, error));
+        self.facts.model_retries.push(role.record);
     }
 
-    fn take_question(&mut self, index: usize, step: Option<u32>, value: &Value) {
-        self.story.has.questions = true;
+    fn take_question(&mut self, role: &Role, step: Option<u32>, value: &Value) {
+        let index = role.record;
+        self.facts.has.questions = true;
         let tool = tool_of(value);
         let key = text(value, "approval_key").unwrap_or_default();
-        let again = key.contains(":in-doubt:");
-        self.story.questions.push((index, key.to_string()));
-        let place = self.call_for(&tool, value, step);
-        self.story.calls[place].events.push(Event { index, what: Did::Asked { again } });
-        self.story.open_question = Some((index, tool));
+        self.facts.questions.push((index, key.to_string()));
+        let again = self.asks_again(role);
+        self.call_of(role, &tool, value, step).events.push(Event { index, what: Did::Asked { again } });
+        self.facts.open_question = Some((index, tool));
     }
 
-    fn take_decision(&mut self, index: usize, step: Option<u32>, value: &Value) {
+    fn take_decision(&mut self, role: &Role, step: Option<u32>, value: &Value) {
+        let index = role.record;
         let tool = tool_of(value);
+        let named = tool.clone();
         let reused = value.get("reused") == Some(&Value::Bool(true));
-        if self.story.open_question.take().is_none() && !reused {
+        self.facts.open_question = None;
+        let was_asked = self.approval(role).is_some_and(|approval| !approval.asked.is_empty());
+        if !was_asked && !reused {
             self.without_question.push(index);
         }
-        let place = self.call_for(&tool, value, step);
         let decision = match (text(value, "decision").or(text(value, "status")), value.get("approved")) {
             (Some(word), _) => word.to_string(),
             (None, Some(Value::Bool(true))) => "approved".to_string(),
             (None, Some(Value::Bool(false))) => "denied".to_string(),
             (None, _) => String::new(),
         };
-        self.story.decisions.push(Decision {
+        self.facts.decisions.push(Decision {
             index,
             tool,
             args: value.get("args").map(canonical),
             decision,
             approver: text(value, "approver").or(text(value, "approved_by")).map(str::to_string),
             reused,
-            again: text(value, "approval_key").is_some_and(|key| key.contains(":in-doubt:")),
+            again: self.asks_again(role),
         });
-        let decided = Did::Decided(self.story.decisions.len() - 1);
-        self.story.calls[place].events.push(Event { index, what: decided });
+        let decided = Did::Decided(self.facts.decisions.len() - 1);
+        self.call_of(role, &named, value, step).events.push(Event { index, what: decided });
     }
 
-    fn take_intent(&mut self, index: usize, step: Option<u32>, value: &Value) {
-        self.story.has.intents = true;
-        if let Some((question, tool)) = self.story.open_question.take() {
+    fn take_intent(&mut self, role: &Role, step: Option<u32>, value: &Value) {
+        let index = role.record;
+        self.facts.has.intents = true;
+        if let Some((question, tool)) = self.facts.open_question.take() {
             self.gap(index, format!("the decision about {tool}, asked in record {question}, is missing"));
         }
         let tool = tool_of(value);
-        let call_id = text(value, "call_id");
-        let by_id = call_id.and_then(|id| {
-            let fits = |place: &&usize| {
-                let call = &self.story.calls[**place];
-                call.call_id.as_deref() == Some(id) && call.result.is_none()
-            };
-            self.turn.iter().find(fits).copied()
-        });
-        let attempt = small(value, "attempt");
-        let key = text(value, "idempotency_key").map(str::to_string);
-        if let Some(place) = by_id
-            && self.story.calls[place].tool != tool
-        {
-            self.story.calls[place].events.push(Event { index, what: Did::LookedUp });
+        let (number, key) = (small(value, "attempt"), text(value, "idempotency_key").map(str::to_string));
+        let run = self.run;
+        let is_look_up = role.attempt.is_some_and(|place| run.attempts[place].purpose == Purpose::LookUp);
+        let call = self.call_of(role, &tool, value, step);
+        if is_look_up {
+            call.events.push(Event { index, what: Did::LookedUp });
             return;
         }
-        let place = by_id.unwrap_or_else(|| self.call_for(&tool, value, step));
-        let call = &self.story.calls[place];
         let before = call.events.iter().rev().find_map(|event| match &event.what {
             Did::Sent { attempt, .. } => Some((event.index, *attempt)),
             _ => None,
         });
-        let is_answered = call.events.last().is_none_or(|event| !matches!(event.what, Did::Sent { .. }));
-        if let Some((sent, earlier)) = before {
-            if !is_answered && !self.resumed_between(sent) {
-                self.gap(index, format!("what came of {tool} in record {sent} is missing"));
-            } else if let (Some(earlier), Some(now)) = (earlier, attempt)
-                && now > earlier + 1
-            {
-                self.gap(index, format!("attempt {} of {tool} is missing", earlier + 1));
-            }
-        } else if attempt.is_some_and(|attempt| attempt > 1) {
-            self.gap(index, format!("attempt 1 of {tool} is missing"));
-        }
-        let call = &mut self.story.calls[place];
         if let Some(args) = value.get("args") {
             // What was sent counts, not what was proposed.
             call.args = Some(canonical(args));
             call.charge = charge_of(&tool, args);
         }
-        call.events.push(Event { index, what: Did::Sent { attempt, key } });
+        call.events.push(Event { index, what: Did::Sent { attempt: number, key } });
+        let is_unanswered = |sent: usize| {
+            let end = Some(End { record: index, by: Ending::SentAgain });
+            run.attempts.iter().any(|attempt| attempt.intent == sent && attempt.end == end)
+        };
+        match before {
+            Some((sent, _)) if is_unanswered(sent) => {
+                self.gap(index, format!("what came of {tool} in record {sent} is missing"));
+            }
+            Some((_, Some(earlier))) if number.is_some_and(|now| now > earlier + 1) => {
+                self.gap(index, format!("attempt {} of {tool} is missing", earlier + 1));
+            }
+            Some(_) => {}
+            None if number.is_some_and(|number| number > 1) => self.gap(index, format!("attempt 1 of {tool} is missing")),
+            None => {}
+        }
     }
 
     fn resumed_between(&self, since: usize) -> bool {
-        self.story.resumes.last().is_some_and(|(index, _)| *index > since)
+        self.facts.resumes.last().is_some_and(|(index, _)| *index > since)
     }
 
-    fn take_retry(&mut self, index: usize, step: Option<u32>, value: &Value) {
+    fn take_retry(&mut self, role: &Role, step: Option<u32>, value: &Value) {
+        let index = role.record;
         let tool = tool_of(value);
-        let error = text(value, "error").unwrap_or_default().to_string();
-        let place = self.call_for(&tool, value, step);
-        let is_sent = matches!(self.story.calls[place].events.last(), Some(Event { what: Did::Sent { .. }, .. }));
-        if !is_sent {
+        let error = RecordedError::from_text(text(value, "error").unwrap_or_default());
+        let run = self.run;
+        let failed = role.attempt.and_then(|place| run.attempts.get(place));
+        if failed.is_none() {
             self.without_intent.push((index, format!("the call of {tool} that failed in record {index} is missing")));
         }
         let attempt = small(value, "attempt");
-        self.story.calls[place].events.push(Event { index, what: Did::Failed { attempt, error } });
+        let what = match failed.map(|attempt| attempt.purpose) {
+            Some(Purpose::LookUp) => Did::LookedUp,
+            _ => Did::Failed { attempt, error },
+        };
+        self.call_of(role, &tool, value, step).events.push(Event { index, what });
     }
 
-    fn take_result(&mut self, index: usize, step: Option<u32>, value: &Value) {
+    fn take_result(&mut self, role: &Role, step: Option<u32>, value: &Value) {
+        let index = role.record;
         let tool = tool_of(value);
-        let place = self.call_for(&tool, value, step);
-        let preview = text(value, "preview").and_then(|preview| serde_json::from_str::<Value>(preview).ok());
-        let result = value.get("result").cloned().or(preview).unwrap_or_default();
+        let (result, ok) = read_result(value);
         let is_true = |key: &str| result.get(key) == Some(&Value::Bool(true));
-        let ok = match (value.get("ok"), result.get("ok"), value.get("error")) {
-            (Some(Value::Bool(ok)), _, _) | (None, Some(Value::Bool(ok)), _) => Some(*ok),
-            (None, _, Some(error)) if !error.is_null() => Some(false),
-            _ => None,
-        };
-        let error = text(&result, "error").or(text(value, "error")).map(str::to_string);
         let found = CallResult {
             index,
             ok,
             in_doubt: is_true("in_doubt"),
             refused: is_true("denied") || is_true("expired"),
-            error,
+            error: text(&result, "error").or(text(value, "error")).map(RecordedError::from_text),
             refund_id: text(&result, "refund_id").map(str::to_string),
         };
-        let shown = result.to_string();
-        for number in numbers(&shown) {
-            self.story.refunds_seen.entry(number.to_string()).or_insert(index);
+        for number in refund_ids(&result) {
+            self.facts.refunds_seen.entry(number.to_string()).or_insert(index);
         }
-        self.story.others_refunded |= shows_a_refund(&result);
-        let call = &self.story.calls[place];
+        self.facts.others_refunded |= shows_a_refund(&result);
+        let call = self.call_of(role, &tool, value, step).clone();
         let sent = call.events.iter().any(|event| matches!(event.what, Did::Sent { .. } | Did::LookedUp));
         // A call that the tool would not take, or that was refused, is never sent.
         let had_to_be_sent = match ok {
@@ -396,12 +379,12 @@ impl<'a> Reader<'a> {
         if had_to_be_sent && !sent {
             self.without_intent.push((index, format!("the call of {tool} that gave the result in record {index} is missing")));
         }
-        if found.refused && !call.events.iter().any(|event| matches!(event.what, Did::Decided(_))) && self.story.has.questions {
+        if found.refused && !call.events.iter().any(|event| matches!(event.what, Did::Decided(_))) && self.facts.has.questions {
             self.gap(index, format!("the decision against {tool} is missing"));
         }
-        let is_ours = self.story.start.is_some() && self.story.has.requests;
+        let is_ours = self.facts.start.is_some() && self.facts.has.requests;
         self.replan_due = (ok == Some(false) && !found.refused && is_ours).then_some(index);
-        self.story.calls[place].result = Some(found);
+        self.call_of(role, &tool, value, step).result = Some(found);
     }
 
     fn take_checkpoint(&mut self, index: usize, value: &Value) {
@@ -418,14 +401,14 @@ impl<'a> Reader<'a> {
 
     fn take_stop(&mut self, index: usize, value: &Value) {
         let status = text(value, "status").unwrap_or_default();
-        let explained = self.story.guards.iter().any(|(_, name, _, _)| name == status);
+        let explained = self.facts.guards.iter().any(|(_, name, _, _)| name == status);
         let by_guard = ["max_steps", "deadline", "repeated_call", "stale", "max_replans", "max_resumes"].contains(&status);
-        if by_guard && !explained && self.story.has.requests {
+        if by_guard && !explained && self.facts.has.requests {
             self.gap(index, format!("the figures of the guard {status} are missing"));
         }
-        if status == "done" && self.story.has.requests {
-            let answered = self.story.model_calls.last().is_some_and(|call| call.wants == Some(0));
-            let resumed_done = self.story.model_calls.is_empty() && !self.story.resumes.is_empty();
+        if status == "done" && self.facts.has.requests {
+            let answered = self.facts.model_calls.last().is_some_and(|call| call.wants == Some(0));
+            let resumed_done = self.facts.model_calls.is_empty() && !self.facts.resumes.is_empty();
             if !answered && !resumed_done {
                 self.gap(index, "the model call with the answer is missing");
             }
@@ -433,14 +416,14 @@ impl<'a> Reader<'a> {
         if status == "done" {
             self.close_turn(index);
         }
-        self.story.stops.push((index, value.clone()));
+        self.facts.stops.push((index, value.clone()));
     }
 
     // --- Which call a record is about ----------------------------------------------------------------------------------------
 
-    fn new_call(&mut self, tool: &str, args: Option<&Value>, call_id: Option<&str>, step: Option<u32>) -> usize {
+    fn new_call(&mut self, tool: &str, args: Option<&Value>, call_id: Option<&str>, step: Option<u32>) -> &mut Call {
         let fits = self.tools.iter().find(|spec| spec.name == tool).zip(args).map(|(spec, args)| spec.check(args).is_ok());
-        self.story.calls.push(Call {
+        self.facts.calls.push(Call {
             tool: tool.to_string(),
             args: args.map(canonical),
             charge: args.and_then(|args| charge_of(tool, args)),
@@ -449,44 +432,53 @@ impl<'a> Reader<'a> {
             fits,
             ..Call::default()
         });
-        self.story.calls.len() - 1
+        let newest = self.facts.calls.len() - 1;
+        &mut self.facts.calls[newest]
     }
 
-    /// The call that a record is about: by its id, else by tool and arguments, else by its tool; else it is one that no model call
-    /// has proposed.
-    fn call_for(&mut self, tool: &str, value: &Value, step: Option<u32>) -> usize {
-        let call_id = text(value, "call_id");
+    /// The call that a record is about. Calls stand at the same places here as in the run.
+    fn call_of(&mut self, role: &Role, tool: &str, value: &Value, step: Option<u32>) -> &mut Call {
         let args = value.get("args");
-        let shown = args.map(canonical);
-        let open: Vec<usize> = self.turn.iter().copied().filter(|&place| self.story.calls[place].result.is_none()).collect();
-        let by = |fits: &dyn Fn(&Call) -> bool| open.iter().copied().find(|&place| fits(&self.story.calls[place]));
-        let of_tool = |call: &Call| call.tool == tool;
-        let by_id = call_id.and_then(|id| by(&|call| call.call_id.as_deref() == Some(id)));
-        let by_args = shown.as_deref().and_then(|shown| by(&|call| of_tool(call) && call.args.as_deref() == Some(shown)));
-        // An id that fits no call is not another call's. Arguments may differ from what was proposed: that is for the checks.
-        let by_tool = match call_id {
-            None => by(&|call| of_tool(call) && !call.events.is_empty()).or_else(|| by(&of_tool)),
-            Some(_) => by(&|call| of_tool(call) && call.call_id.is_none()),
-        };
-        match by_id.or(by_args).or(by_tool) {
-            Some(place) => {
-                if let (Some(args), None) = (args, &self.story.calls[place].args) {
-                    self.story.calls[place].args = Some(canonical(args));
-                    self.story.calls[place].charge = charge_of(tool, args);
-                }
-                place
+        let place = match role.subject {
+            Subject::Call(place) if place < self.facts.calls.len() => place,
+            Subject::Call(_) | Subject::Run | Subject::Model => {
+                self.new_call(tool, args, text(value, "call_id"), step);
+                self.turn.push(self.facts.calls.len() - 1);
+                self.facts.calls.len() - 1
             }
-            None => {
-                let place = self.new_call(tool, args, call_id, step);
-                self.turn.push(place);
-                place
+        };
+        let call = &mut self.facts.calls[place];
+        if let (Some(args), None) = (args, &call.args) {
+            call.args = Some(canonical(args));
+            call.charge = charge_of(tool, args);
+        }
+        call
+    }
+
+    fn approval(&self, role: &Role) -> Option<&'a Approval> {
+        self.run.approvals.get(role.approval?)
+    }
+
+    fn asks_again(&self, role: &Role) -> bool {
+        self.approval(role).is_some_and(|approval| approval.kind == QuestionKind::SendAgain)
+    }
+
+    /// Model calls of which nobody learnt the outcome. The newest is open: whether it came to something is still to be seen.
+    fn take_model_doubts(&mut self) {
+        let mut requests = self.run.attempts.iter().filter(|attempt| attempt.purpose == Purpose::Model).peekable();
+        while let Some(attempt) = requests.next() {
+            match (attempt.end.map(|end| end.by), requests.peek()) {
+                (Some(Ending::Result | Ending::Retry), _) => {}
+                (_, Some(_)) => self.facts.in_doubt.push((attempt.intent, attempt.projected)),
+                (_, None) => self.facts.open_request = Some(Request { index: attempt.intent, projected: attempt.projected }),
             }
         }
     }
 
-    fn finish(mut self) -> Story {
-        let last = self.story.records.last().copied().unwrap_or(0);
-        let has = self.story.has;
+    fn finish(mut self) -> RunFacts {
+        self.take_model_doubts();
+        let last = self.facts.records.last().copied().unwrap_or(0);
+        let has = self.facts.has;
         if has.requests {
             for index in std::mem::take(&mut self.without_request) {
                 self.gap(index, "the request of this model call is missing");
@@ -496,19 +488,19 @@ impl<'a> Reader<'a> {
             }
         }
         if has.intents {
-            self.story.gaps.append(&mut self.without_intent);
+            self.facts.gaps.append(&mut self.without_intent);
         }
         if has.questions || has.requests {
             for index in std::mem::take(&mut self.without_question) {
                 self.gap(index, "the question that was decided here is missing");
             }
         }
-        if has.requests && self.story.start.is_none() {
-            self.gap(self.story.records.first().copied().unwrap_or(0), "`run_start` is missing");
+        if has.requests && self.facts.start.is_none() {
+            self.gap(self.facts.records.first().copied().unwrap_or(0), "`run_start` is missing");
         }
-        let proposes = self.story.model_calls.iter().any(|call| call.wants.is_some());
+        let proposes = self.facts.model_calls.iter().any(|call| call.wants.is_some());
         let unproposed: Vec<(usize, String)> = self
-            .story
+            .facts
             .calls
             .iter()
             .filter(|call| proposes && call.proposed.is_none() && call.started().is_some())
@@ -519,54 +511,71 @@ impl<'a> Reader<'a> {
                 )
             })
             .collect();
-        self.story.gaps.extend(unproposed);
+        self.facts.gaps.extend(unproposed);
         self.missing_steps();
-        self.story.gaps.sort();
-        self.story
+        self.facts.gaps.sort();
+        self.facts
     }
 
     fn missing_steps(&mut self) {
-        let Some(first) = self.story.steps.first().copied() else {
+        let Some(first) = self.facts.steps.first().copied() else {
             return;
         };
-        let resumed_at = self.story.resumes.first().and_then(|(index, resume)| {
-            let is_before = self.story.model_calls.first().is_none_or(|call| call.index > *index);
+        let resumed_at = self.facts.resumes.first().and_then(|(index, resume)| {
+            let is_before = self.facts.model_calls.first().is_none_or(|call| call.index > *index);
             small(resume, "from_step").filter(|_| is_before)
         });
         let begin = if Some(first) == resumed_at { first } else { first.min(1) };
-        let newest = self.story.steps.last().copied().unwrap_or(first);
+        let newest = self.facts.steps.last().copied().unwrap_or(first);
         // Ranges of steps, so that a far number costs nothing.
         let mut expected = begin;
         let mut gaps = Vec::new();
-        for &step in &self.story.steps {
+        for &step in &self.facts.steps {
             if step > expected {
                 gaps.push((expected, step - 1));
             }
             expected = step.saturating_add(1);
         }
-        if let Some(last) = self.story.last_step.filter(|last| *last > newest) {
-            let is_open = self.story.open_request.is_some() || self.story.kinds.last().is_some_and(|kind| kind != "stop");
+        if let Some(last) = self.facts.last_step.filter(|last| *last > newest) {
+            let is_open = self.facts.open_request.is_some() || self.facts.kinds.last().is_some_and(|kind| kind != "stop");
             if last > expected || !is_open {
-                let ends_with_failure = !self.story.model_retries.is_empty() || self.story.open_request.is_some();
+                let ends_with_failure = !self.facts.model_retries.is_empty() || self.facts.open_request.is_some();
                 if !ends_with_failure {
                     gaps.push((expected, last));
                 }
             }
         }
-        let at = |step: u32| self.story.model_calls.iter().find(|call| call.step.is_some_and(|found| found > step));
+        let at = |step: u32| self.facts.model_calls.iter().find(|call| call.step.is_some_and(|found| found > step));
         for (from, to) in gaps {
-            let index = at(to).map_or_else(|| self.story.records.last().copied().unwrap_or(0), |call| call.index);
+            let index = at(to).map_or_else(|| self.facts.records.last().copied().unwrap_or(0), |call| call.index);
             let what = if from == to {
                 format!("step {from} has no model call")
             } else {
                 format!("steps {from} to {to} have no model call")
             };
-            self.story.gaps.push((index, what));
+            self.facts.gaps.push((index, what));
         }
     }
 }
 
-/// True if a tool's answer shows an earlier refund: an amount above zero.
+/// The numbers of refunds that a tool's answer has in a field of its own: `refund_id`, or a list `refunds`.
+fn refund_ids(value: &Value) -> Vec<&str> {
+    match value {
+        Value::Object(fields) => fields.iter().flat_map(|(key, field)| refund_ids_of(key, field)).collect(),
+        Value::Array(items) => items.iter().flat_map(refund_ids).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+    }
+}
+
+fn refund_ids_of<'v>(key: &str, field: &'v Value) -> Vec<&'v str> {
+    match (key, field) {
+        ("refund_id", Value::String(id)) => vec![id],
+        ("refunds", Value::Array(items)) => items.iter().filter_map(Value::as_str).chain(refund_ids(field)).collect(),
+        _ => refund_ids(field),
+    }
+}
+
+/// True if a tool's answer shows an earlier refund: an amount above zero, or a refund's number.
 fn shows_a_refund(value: &Value) -> bool {
     match value {
         Value::Object(fields) => fields.iter().any(|(key, field)| {
@@ -574,7 +583,7 @@ fn shows_a_refund(value: &Value) -> bool {
             amount.is_some_and(|cents| cents > 0) || shows_a_refund(field)
         }),
         Value::Array(items) => items.iter().any(shows_a_refund),
-        Value::String(text) => text.contains("refunds: ") || numbers(text).next().is_some(),
+        Value::String(text) => tells_of_a_refund(text),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
