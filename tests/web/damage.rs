@@ -66,7 +66,7 @@ fn a_damaged_checkpoint_falls_back_to_the_one_before() {
         let opened = view(&mut Lab::open(&run_id).unwrap());
         let generations = opened["storage"]["generations"].as_array().unwrap().clone();
         assert_eq!(generations.iter().filter(|one| one["damage"].is_string()).count(), 1, "{name}");
-        let lab = taken_up(&run_id);
+        let mut lab = taken_up(&run_id);
         assert_eq!(resumes(&mut lab)[0]["checkpoint_generation"], found[1].1, "{name}");
         assert_eq!(lab.checkpoint_json(), calm, "{name}");
     }
@@ -95,7 +95,7 @@ fn two_damaged_checkpoints_leave_the_log() {
     for (key, _) in snapshots(&run_id) {
         change(&key, flipped);
     }
-    let lab = taken_up(&run_id);
+    let mut lab = taken_up(&run_id);
     assert_eq!(resumes(&mut lab)[0]["checkpoint_generation"], Value::Null);
     assert_eq!(lab.checkpoint_json(), calm);
     clean();
@@ -124,7 +124,7 @@ fn a_checkpoint_of_a_later_version_is_not_guessed_at() {
     });
     let damage = view(&mut Lab::open(&run_id).unwrap())["storage"]["generations"][0]["damage"].clone();
     assert_eq!(damage, "$.version: this is version 99; this program reads version 1");
-    let lab = taken_up(&run_id);
+    let mut lab = taken_up(&run_id);
     assert_eq!(resumes(&mut lab)[0]["checkpoint_generation"], found[1].1);
     clean();
 }
@@ -185,7 +185,7 @@ fn a_torn_record_makes_room_also_where_two_may_write() {
     drop(lab);
     let last = entry(&run_id, &format!("log/{:06}", log_lines(&run_id).len() - 1));
     change(&last, |line| line[..line.len() - 9].to_string());
-    let lab = taken_up(&run_id);
+    let mut lab = taken_up(&run_id);
     assert_eq!(log_lines(&run_id).join("\n") + "\n", lab.log_jsonl());
     clean();
 }
