@@ -488,6 +488,7 @@ impl Run {
         state.step += 1;
     }
 
+    // ANCHOR: resume
     fn apply_resume(&mut self, config: &Config) {
         match &mut self.turn {
             Turn::Ready => {}
@@ -505,6 +506,7 @@ impl Run {
             }
         }
     }
+    // ANCHOR_END: resume
 }
 
 /// The most that a model call can use.
