@@ -33,5 +33,8 @@ test('an anchor has its lines and the text of its file', async () => {
 });
 
 test('an anchor that is not there fails the build', async () => {
-  await assert.rejects(build('src/agent/retry.rs#nowhere'), /to stand once in src\/agent\/retry\.rs/);
+  await assert.rejects(
+    build('src/agent/retry.rs#nowhere'),
+    /to stand once in src\/agent\/retry\.rs/,
+  );
 });
