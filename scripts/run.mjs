@@ -12,20 +12,22 @@ import { serve } from './serve.mjs';
 
 const DEFAULT_PORT = 8000;
 /** Without wasm-opt: it takes longer than it saves where nothing goes over a network. */
-const plain = { optimised: false };
+const plain = { kind: 'plain' };
 
 await main(async () => {
   const installed = await installAndCompile();
   let server;
   let endWatch;
   await timed('bundle', async () => {
-    await new Promise((resolve, reject) => {
-      const onBuilt = () => {
-        server?.changed();
-        resolve();
-      };
-      watchBundle({ later: ['study'], onBuilt }).then((end) => (endWatch = end), reject);
-    });
+    await /** @type {Promise<void>} */ (
+      new Promise((resolve, reject) => {
+        const onBuilt = () => {
+          server?.changed();
+          resolve();
+        };
+        watchBundle({ later: ['study'], onBuilt }).then((end) => (endWatch = end), reject);
+      })
+    );
   });
   const wanted = Number(process.env.PORT || DEFAULT_PORT);
   let builds;

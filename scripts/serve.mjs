@@ -38,9 +38,10 @@ export async function serve({ folder = dist, later, port = 0, base = '/', reload
     respond(request, response).catch(() => response.destroy());
   });
   await listen(server, port);
+  const address = /** @type {import('node:net').AddressInfo} */ (server.address());
   return {
-    port: server.address().port,
-    url: `http://127.0.0.1:${server.address().port}${base}`,
+    port: address.port,
+    url: `http://127.0.0.1:${address.port}${base}`,
     changed: () => listeners.forEach((response) => response.write('data: changed\n\n')),
     close: () =>
       new Promise((resolve) => {
@@ -77,8 +78,9 @@ function site({ folder, later, base, reload, listeners }) {
         '.js',
         "new EventSource('./__reload').onmessage = () => location.reload();",
       );
-    let path = name === null ? null : join(folder, name);
-    if (later && name?.startsWith(`${later.name}/`)) {
+    if (name === null) return notFound(response);
+    let path = join(folder, name);
+    if (later && name.startsWith(`${later.name}/`)) {
       try {
         await later.built;
       } catch {
@@ -86,9 +88,10 @@ function site({ folder, later, base, reload, listeners }) {
       }
       path = join(later.folder, name.slice(later.name.length + 1));
     }
-    const found = path && (await stat(path).catch(() => null));
+    const found = await stat(path).catch(() => null);
     if (!found?.isFile()) return notFound(response);
     const type = types[extname(path)] ?? 'application/octet-stream';
+    /** @type {Buffer} */
     let body = await readFile(path);
     if (reload && name === 'index.html') body = withReload(body);
     const headers = {

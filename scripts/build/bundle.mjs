@@ -22,7 +22,7 @@ export async function bundle() {
     await esbuild.build(options);
   } catch (error) {
     // esbuild has printed its own errors by then.
-    if (!error.errors) throw error;
+    if (!(error instanceof Error && 'errors' in error)) throw error;
     throw new Problem('The bundle failed, for the reason that stands above.');
   }
 }
@@ -43,6 +43,10 @@ export async function watchBundle({ later, onBuilt }) {
   return () => context.dispose();
 }
 
+/**
+ * @param {(built: { files: Map<string, Buffer>, html: string, references: any[], inputs: string[] }) => Promise<void>} write
+ * @param {string[]} [later]
+ */
 async function prepare(write, later = []) {
   const esbuild = await import('esbuild');
   const emitted = new Map();

@@ -9,8 +9,9 @@ import { buildModule, engine } from './wasm.mjs';
 
 const folder = join(root, engine.folder);
 
-export async function buildPackage() {
+export async function buildPackage(kind = 'optimised') {
   const remark = await buildModule(engine, {
+    kind,
     others: ['scripts/build/package.mjs'],
     finish: () => plainTypes(join(folder, 'crashlab.d.ts')),
   });

@@ -9,6 +9,7 @@ import { scenarioCatalogue } from './scenarios.mjs';
 import { sheets } from './sheets.mjs';
 import { sources } from './sources.mjs';
 
+/** @satisfies {import('esbuild').BuildOptions} */
 const options = {
   ...shared,
   splitting: true,
@@ -23,9 +24,12 @@ const options = {
 /**
  * The esbuild options for the page as files side by side.
  *
+ * @param {typeof import('esbuild')} esbuild
+ * @param {string[]} entryPoints
  * @param {Map<string, Uint8Array>} emitted receives what the scripts name by URL: workers and assets.
- * @param {{ watched?: string[], later?: string[] }} more files whose change is a change of the page, and folders of www/ whose
- *   modules are left where they are.
+ * @param {object} more
+ * @param {string[]} [more.watched] files whose change is a change of the page.
+ * @param {string[]} [more.later] folders of www/ whose modules are left where they are.
  */
 export function siteOptions(esbuild, entryPoints, emitted, { watched = [], later = [] }) {
   const replace = {
@@ -34,8 +38,9 @@ export function siteOptions(esbuild, entryPoints, emitted, { watched = [], later
       const result = await esbuild.build({ ...options, entryPoints: [entry], plugins });
       watchFiles.push(...Object.keys(result.metafile.inputs).map((input) => join(root, input)));
       for (const file of result.outputFiles) emitted.set(basename(file.path), file.contents);
-      const [name] = Object.entries(result.metafile.outputs).find(
-        ([, { entryPoint }]) => entryPoint,
+      const { outputs } = result.metafile;
+      const name = /** @type {string} */ (
+        Object.keys(outputs).find((output) => outputs[output].entryPoint)
       );
       return `${url(basename(name))}, { type: 'module' }`;
     },
@@ -82,6 +87,7 @@ export async function siteFiles(result, emitted, html, references) {
   const files = new Map(emitted);
   for (const file of result.outputFiles) files.set(basename(file.path), file.contents);
   const names = new Map();
+  /** @type {Record<'stylesheets' | 'modules' | 'wasm', string[]>} */
   const head = { stylesheets: [], modules: [], wasm: [] };
   const { outputs } = result.metafile;
   for (const { address, path } of references) {

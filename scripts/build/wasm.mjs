@@ -45,10 +45,13 @@ const features = [
 ];
 
 /** Builds both modules of the page. */
-export async function buildWasm() {
-  const remarks = [await buildModule(lab), await buildModule(study)];
+export async function buildWasm(kind = 'optimised') {
+  const remarks = [await buildModule(lab, { kind }), await buildModule(study, { kind })];
   return remarks.every(Boolean) ? 'unchanged' : undefined;
 }
+
+/** How much is done for a module, each with all that stands after it: for types alone, to try it, for other people. */
+const kinds = ['typed', 'plain', 'optimised'];
 
 /**
  * Compiles a module, gives it its bindings and optimises it.
@@ -58,40 +61,42 @@ export async function buildWasm() {
  *
  * @param {Module} module
  * @param {object} [options]
- * @param {boolean} [options.optimised] `false` leaves wasm-opt out: a tenth larger, and the same otherwise.
+ * @param {string} [options.kind] `plain` leaves wasm-opt out, and is larger but otherwise the same; `typed` is quickly compiled and
+ *   slow. A better one that is there is taken.
  * @param {string[]} [options.others] files that `finish` depends on.
  * @param {(folder: string) => Promise<void>} [options.finish] what else belongs to the build.
  * @param {() => Promise<void>} [options.tools] waits for wasm-bindgen, which may still be on its way while cargo compiles.
  */
 export async function buildModule(
   module,
-  { optimised = true, others = [], finish = async () => {}, tools = async () => {} } = {},
+  { kind = 'optimised', others = [], finish = async () => {}, tools = async () => {} } = {},
 ) {
   const folder = join(root, module.folder);
   const stamp = join(folder, '.stamp');
   const inputs = await hashOfInputs(others);
-  const wanted = [`${inputs} optimised`, ...(optimised ? [] : [`${inputs} plain`])];
-  if (wanted.includes(await readFile(stamp, 'utf8').catch(() => ''))) {
+  const enough = kinds.slice(kinds.indexOf(kind)).map((name) => `${inputs} ${name}`);
+  if (enough.includes(await readFile(stamp, 'utf8').catch(() => ''))) {
     await tools();
     return 'unchanged';
   }
-  const [code] = await all([compile(module), tools()]);
+  const profile = kind === 'typed' ? 'dev' : module.profile;
+  const [code] = await all([compile(module, profile), tools()]);
   if (code !== 0) throw new Problem(FAILED);
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   await run('wasm-bindgen', [
-    compiled(module),
+    compiled(profile),
     ...['--target', 'web', '--out-dir', folder, '--out-name', 'crashlab'],
     // It says which compiler made the module, which is nobody's business and costs bytes.
     '--remove-producers-section',
   ]);
-  if (optimised) {
+  if (kind === 'optimised') {
     const wasm = join(folder, 'crashlab_bg.wasm');
     const strip = ['--strip-debug', '--strip-producers', '--strip-target-features'];
     await run('wasm-opt', [wasm, '-o', wasm, ...module.optimise, ...strip, ...features]);
   }
   await finish(folder);
-  await writeFile(stamp, wanted.at(-1));
+  await writeFile(stamp, enough[0]);
   return undefined;
 }
 
@@ -99,12 +104,14 @@ async function run(command, args) {
   if ((await show(command, args)) !== 0) throw new Problem(FAILED);
 }
 
-function compiled({ profile }) {
+/** @param {string} profile */
+function compiled(profile) {
   const target = process.env.CARGO_TARGET_DIR || join(root, 'target');
-  return join(target, 'wasm32-unknown-unknown', profile, 'crashlab.wasm');
+  const name = profile === 'dev' ? 'debug' : profile;
+  return join(target, 'wasm32-unknown-unknown', name, 'crashlab.wasm');
 }
 
-async function compile({ feature, profile }) {
+async function compile({ feature }, profile) {
   const target = ['--lib', '--target', 'wasm32-unknown-unknown', '--profile', profile];
   const features = ['--no-default-features', '--features', feature];
   const args = ['build', '--quiet', '--locked', ...target, ...features];

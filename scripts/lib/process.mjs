@@ -49,7 +49,8 @@ export async function installer(name, command, args, sentence, options) {
 /** Waits for everything, also when one part fails: what it started is over before the failure is reported. */
 export async function all(work) {
   const results = await Promise.allSettled(work);
-  const failed = results.find(({ status }) => status === 'rejected');
-  if (failed) throw failed.reason;
-  return results.map(({ value }) => value);
+  return results.map((result) => {
+    if (result.status === 'rejected') throw result.reason;
+    return result.value;
+  });
 }
