@@ -1,4 +1,5 @@
 import { installBrowser } from './install/browser.mjs';
+import { installFonts } from './install/fonts.mjs';
 import { installPackages } from './install/npm.mjs';
 import { installReceivers } from './install/python.mjs';
 import {
@@ -17,6 +18,7 @@ import { timed } from './lib/time.mjs';
 export async function install({
   linters = false,
   browser = false,
+  fonts = false,
   receivers = false,
   wasmPack = false,
 } = {}) {
@@ -25,6 +27,7 @@ export async function install({
       installRustSide({ linters, wasmPack }),
       installPackages(),
       browser ? installBrowser() : [],
+      fonts ? installFonts() : [],
       receivers ? installReceivers() : [],
     ]);
     return installed.flat().join(', ') || 'nothing was missing';
