@@ -25,6 +25,7 @@ impl Agent {
         self.phase = Phase::Ready(self.next());
     }
 
+    // ANCHOR: next-effect
     /// The next effect, from the run alone.
     fn next(&mut self) -> EffectKind {
         if self.run.stopped {
@@ -61,6 +62,7 @@ impl Agent {
             Turn::Tools(turn) => self.next_of_call(turn),
         }
     }
+    // ANCHOR_END: next-effect
 
     /// The next effect for the tool call that is under way.
     fn next_of_call(&self, turn: &ToolsTurn) -> EffectKind {
@@ -115,6 +117,7 @@ impl Agent {
         }
     }
 
+    // ANCHOR: gate
     /// Before a call is sent for the first time: are its arguments right, and may it run?
     fn check_and_gate(&self, spec: &ToolSpec, turn: &ToolsTurn) -> EffectKind {
         let call = &turn.calls[turn.index];
@@ -132,6 +135,7 @@ impl Agent {
         let approval_key = approval::question_key(&self.run.state, &self.config, call);
         self.append_question(QuestionKind::MayRun, call, approval_key)
     }
+    // ANCHOR_END: gate
 
     fn append_question(&self, kind: QuestionKind, call: &ToolCall, approval_key: Arc<str>) -> EffectKind {
         let (call_id, tool, args) = (Some(call.id.clone()), call.name.clone(), call.args.clone());

@@ -109,6 +109,7 @@ impl AgentState {
         place.is_err()
     }
 
+    // ANCHOR: saved-state
     /// What a checkpoint of this state holds: all of it, or with `saved_guards` off everything but the counters.
     #[must_use]
     pub fn as_saved(self: &Arc<AgentState>, saved_guards: bool) -> Arc<AgentState> {
@@ -128,6 +129,7 @@ impl AgentState {
             ..(**self).clone()
         })
     }
+    // ANCHOR_END: saved-state
 }
 
 /// The plan as the model last stated it.
