@@ -185,7 +185,7 @@ fn a_torn_record_makes_room_also_where_two_may_write() {
     drop(lab);
     let last = entry(&run_id, &format!("log/{:06}", log_lines(&run_id).len() - 1));
     change(&last, |line| line[..line.len() - 9].to_string());
-    let mut lab = taken_up(&run_id);
+    let lab = taken_up(&run_id);
     assert_eq!(log_lines(&run_id).join("\n") + "\n", lab.log_jsonl());
     clean();
 }
