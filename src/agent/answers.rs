@@ -92,6 +92,7 @@ impl Agent {
         }
     }
 
+    // ANCHOR: failed-call
     pub(super) fn tool_failed(&mut self, attempt: u32, failure: &Failure) {
         let Some((turn, spec)) = self.call_under_way() else {
             return;
@@ -133,6 +134,7 @@ impl Agent {
         };
         self.phase = Phase::Ready(effect);
     }
+    // ANCHOR_END: failed-call
 
     /// A look-up only reads, so it is tried again whatever came of it. When it cannot be had, a person is asked.
     fn look_up_failed(&mut self, attempt: u32, failure: &Failure) {

@@ -17,6 +17,7 @@ pub fn action(config: &Config, step: u32, call: &ToolCall) -> Arc<str> {
     }
 }
 
+// ANCHOR: standing-approval
 /// The decision that already covers a call, if there is one.
 ///
 /// A denial and an expiry stand for these arguments, whoever proposes them again. An approval serves one action: the same action
@@ -31,6 +32,7 @@ pub fn standing<'a>(state: &'a AgentState, config: &Config, call: &ToolCall) -> 
     };
     state.approvals.iter().rev().find(covers).map(Arc::as_ref)
 }
+// ANCHOR_END: standing-approval
 
 /// The key of the question about a call: run, tool, canonical arguments, and the approvals of them that other actions used up.
 pub fn question_key(state: &AgentState, config: &Config, call: &ToolCall) -> Arc<str> {

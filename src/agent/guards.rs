@@ -33,6 +33,7 @@ fn trip(status: Status, observed: impl Into<Value>, limit: impl Into<Value>) -> 
     Some(Trip { status, observed: observed.into(), limit: limit.into(), next_call: None })
 }
 
+// ANCHOR: course-guards
 fn check_course(run: &Run, config: &Config) -> Option<Trip> {
     let (state, limits) = (&run.state, &config.limits);
     if state.step >= limits.max_steps {
@@ -55,6 +56,7 @@ fn check_course(run: &Run, config: &Config) -> Option<Trip> {
     }
     None
 }
+// ANCHOR_END: course-guards
 
 /// The newest call, if it was made as often as is allowed.
 fn repeated(run: &Run, max_repeats: u32) -> Option<(Arc<str>, u32)> {

@@ -23,6 +23,7 @@ impl Agent {
         self.phase = Phase::Ready(self.next());
     }
 
+    // ANCHOR: next-effect
     /// The next effect, from the run alone.
     fn next(&mut self) -> EffectKind {
         if self.run.stopped {
@@ -60,6 +61,7 @@ impl Agent {
             Turn::Tools(turn) => self.next_of_call(turn),
         }
     }
+    // ANCHOR_END: next-effect
 
     /// The next effect for the tool call that is under way.
     fn next_of_call(&self, turn: &ToolsTurn) -> EffectKind {
@@ -101,6 +103,7 @@ impl Agent {
         }
     }
 
+    // ANCHOR: gate
     /// Before a call is sent for the first time: are its arguments right, and may it run?
     fn check_and_gate(&self, spec: &ToolSpec, turn: &ToolsTurn) -> EffectKind {
         let call = &turn.calls[turn.index];
@@ -124,6 +127,7 @@ impl Agent {
         let approval_key = approval::question_key(&self.run.state, &self.config, call);
         self.append(RecordBody::ApprovalRequest { tool: call.name.clone(), args: call.args.clone(), approval_key })
     }
+    // ANCHOR_END: gate
 
     fn ask(&self, call: &ToolCall, approval_key: &Arc<str>) -> EffectKind {
         if self.config.has_approver {

@@ -37,6 +37,7 @@ pub enum RetryAfter {
 }
 
 impl RetryPolicy {
+    // ANCHOR: backoff
     /// The wait after the `failures`-th failure (from 1), in milliseconds. `None`: give up, the attempts or the patience are used up.
     pub fn backoff_ms(&self, failures: u32, retry_after: Option<RetryAfter>, seed: u64, call: &str) -> Option<u64> {
         if failures >= self.max_attempts {
@@ -51,6 +52,7 @@ impl RetryPolicy {
             Some(RetryAfter::Unreadable) | None => Some(own),
         }
     }
+    // ANCHOR_END: backoff
 }
 
 /// Half of the backoff for certain, the other half by lot.

@@ -487,6 +487,7 @@ impl Run {
         state.step += 1;
     }
 
+    // ANCHOR: resume
     fn apply_resume(&mut self, config: &Config) {
         match &mut self.turn {
             Turn::Ready => {}
@@ -504,6 +505,7 @@ impl Run {
             }
         }
     }
+    // ANCHOR_END: resume
 }
 
 /// The most that a model call can use.

@@ -107,6 +107,7 @@ impl AgentState {
         place.is_err()
     }
 
+    // ANCHOR: saved-state
     /// What a checkpoint of this state holds: all of it, or with `saved_guards` off everything but the counters.
     #[must_use]
     pub fn as_saved(self: &Arc<AgentState>, saved_guards: bool) -> Arc<AgentState> {
@@ -126,6 +127,7 @@ impl AgentState {
             ..(**self).clone()
         })
     }
+    // ANCHOR_END: saved-state
 }
 
 /// The plan as the model last stated it.

@@ -1,4 +1,4 @@
-import code from 'source:src/agent/next.rs#fn next(&mut self) -> EffectKind';
+import code from 'source:src/agent/next.rs#next-effect';
 import { plural } from '../ui/format.js';
 
 /** @type {import('./types.js').Lesson} */

@@ -1,4 +1,4 @@
-import code from 'source:src/agent/retry.rs#pub fn backoff_ms(';
+import code from 'source:src/agent/retry.rs#backoff';
 import { plural } from '../ui/format.js';
 
 /** @type {import('./types.js').Lesson} */

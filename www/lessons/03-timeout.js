@@ -1,4 +1,4 @@
-import code from 'source:src/agent/answers.rs#pub(super) fn tool_failed(';
+import code from 'source:src/agent/answers.rs#failed-call';
 import { plural } from '../ui/format.js';
 
 /** @type {import('./types.js').Lesson} */

@@ -1,4 +1,4 @@
-import code from 'source:src/agent/state.rs#pub fn as_saved(';
+import code from 'source:src/agent/state.rs#saved-state';
 
 /** @type {import('./types.js').Lesson} */
 export default {

@@ -1,4 +1,4 @@
-import code from 'source:src/agent/run.rs#fn apply_resume(';
+import code from 'source:src/agent/run.rs#resume';
 import { plural } from '../ui/format.js';
 
 const GAP = 'after the refund happened';

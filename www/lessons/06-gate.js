@@ -1,4 +1,4 @@
-import code from 'source:src/agent/next.rs#fn check_and_gate(';
+import code from 'source:src/agent/next.rs#gate';
 import { plural } from '../ui/format.js';
 
 /** @type {import('./types.js').Lesson} */

@@ -1,4 +1,4 @@
-import code from 'source:src/agent/approval.rs#pub fn standing<';
+import code from 'source:src/agent/approval.rs#standing-approval';
 import { plural } from '../ui/format.js';
 
 /** @type {import('./types.js').Lesson} */

@@ -1,4 +1,4 @@
-import code from 'source:src/agent/guards.rs#fn check_course(';
+import code from 'source:src/agent/guards.rs#course-guards';
 import { plural } from '../ui/format.js';
 
 /** @type {import('./types.js').Lesson} */

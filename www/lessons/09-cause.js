@@ -1,4 +1,4 @@
-import code from 'source:src/agent/identity.rs#pub fn idempotency_key(';
+import code from 'source:src/agent/identity.rs#idempotency-key';
 
 /** @type {import('./types.js').Lesson} */
 export default {

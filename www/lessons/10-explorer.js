@@ -1,4 +1,4 @@
-import code from 'source:src/lab/explore/mod.rs#fn expand(';
+import code from 'source:src/lab/explore/mod.rs#expand-state';
 
 /** @type {import('../explorer/index.js').OpenOptions} */
 const EVERYTHING = {

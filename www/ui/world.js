@@ -111,7 +111,7 @@ function inbox({ world, lit, onSelect, onDecide }) {
 
 /** @param {World} props */
 function letters(props) {
-  const { world, lit, onSelect } = props;
+  const { lit, onSelect } = props;
   const [notes, mails] = [rows(props, 'notes'), rows(props, 'outbox')];
   return html`<h3>Notes and mail</h3>
     ${notes.length + mails.length === 0 ? html`<p class="none">Nothing written yet.</p>` : nothing}
