@@ -3,7 +3,7 @@
  * dropped on the page.
  */
 import { html, nothing, render } from 'lit/html.js';
-import { Background } from '../background.js';
+import { WorkerClient } from '../worker/client.js';
 import { DEFAULT_URL } from '../otlp.js';
 import { plural } from '../ui/format.js';
 import { glyph } from '../ui/glyph.js';
@@ -53,7 +53,7 @@ function aboutCheckpoint(view) {
 }
 
 class Desk {
-  #background = new Background();
+  #client = new WorkerClient();
   #reader;
   #dialog = document.createElement('dialog');
   /** @type {{ name: string, part: number, reading: Reading } | null} */
@@ -227,7 +227,7 @@ class Desk {
 
   #saveRun() {
     return this.#out(async () =>
-      download(`${nameOf(this.#reader)}.run.json`, await runFile(this.#reader, this.#background)),
+      download(`${nameOf(this.#reader)}.run.json`, await runFile(this.#reader, this.#client)),
     );
   }
 
@@ -235,7 +235,7 @@ class Desk {
   #otlp() {
     const { foreign, engine, about } = this.#reader;
     const phase = engine.view?.phase;
-    return this.#background.call('otlp', logOf(this.#reader), {
+    return this.#client.call('otlp', logOf(this.#reader), {
       content: this.#content,
       scenario: foreign ? undefined : about?.json,
       running: !foreign && phase !== 'crashed' && phase !== 'stopped',

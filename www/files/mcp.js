@@ -1,7 +1,7 @@
 /** A tool call as the request that a driver would send to a tool server: JSON-RPC after the Model Context Protocol. */
 import { html, nothing, render } from 'lit/html.js';
 import { ref } from 'lit/directives/ref.js';
-import { Background } from '../background.js';
+import { WorkerClient } from '../worker/client.js';
 import { glyph } from '../ui/glyph.js';
 import { json } from '../ui/json.js';
 import { closeButton, newWindow } from '../ui/window.js';
@@ -15,8 +15,7 @@ import 'sheet:./mcp.css';
  * @property {{ readOnlyHint: boolean, destructiveHint: boolean, idempotentHint: boolean }} annotations
  */
 
-/** It keeps its module between two requests. */
-const background = new Background();
+const client = new WorkerClient();
 
 /**
  * @param {import('../reader.js').Reader} reader
@@ -40,9 +39,9 @@ export async function open(reader, record) {
   draw(html`<p role="status">Writing the request…</p>`);
   dialog.showModal();
   try {
-    const request = await background.call('mcp_request_of', record.line, caller.tracestate);
+    const request = await client.call('mcp_request_of', record.line, caller.tracestate);
     const scenario = reader.foreign ? undefined : reader.about?.json;
-    const tools = scenario ? await background.call('mcp_tools', scenario) : null;
+    const tools = scenario ? await client.call('mcp_tools', scenario) : null;
     draw([requestPart(request, caller), tools ? toolsPart(tools, record.tool) : nothing]);
   } catch (error) {
     draw(html`<p role="alert">${/** @type {Error} */ (error).message}</p>`);

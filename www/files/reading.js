@@ -15,7 +15,7 @@
  *   | { kind: 'checkpoint', name: string, text: string, summary: import('../study/crashlab.js').CheckpointSummary }
  *   | { kind: 'run', opened: import('../study/crashlab.js').OpenedRun }} Read
  */
-import { Background } from '../background.js';
+import { WorkerClient } from '../worker/client.js';
 import { mistakeOf } from '../editor/mistake.js';
 import { bytes } from '../ui/format.js';
 
@@ -38,7 +38,7 @@ const KINDS = {
 };
 
 export class Reading {
-  #background = new Background();
+  #client = new WorkerClient();
   #cancelled = false;
   #file;
   /** The lines that come next: asked for before they are needed, so that the worker reads while the page takes in and draws.
@@ -53,7 +53,7 @@ export class Reading {
   /** Ends it; what is being awaited fails with an `AbortError`. */
   cancel() {
     this.#cancelled = true;
-    this.#background.cancel();
+    this.#client.cancel();
   }
 
   /**
@@ -88,7 +88,7 @@ export class Reading {
     } catch (error) {
       throw this.#named(error, text);
     } finally {
-      this.#background.cancel();
+      this.#client.cancel();
     }
   }
 
@@ -181,7 +181,7 @@ export class Reading {
   /** @param {string} name @param {unknown[]} args */
   async #call(name, ...args) {
     if (this.#cancelled) throw new DOMException('It was cancelled.', 'AbortError');
-    return this.#background.call(name, ...args);
+    return this.#client.call(name, ...args);
   }
 
   /**

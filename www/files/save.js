@@ -31,10 +31,10 @@ export function nameOf({ foreign, engine }) {
 /**
  * The whole run as one file.
  * @param {import('../reader.js').Reader} reader
- * @param {import('../background.js').Background} background
+ * @param {import('../worker/client.js').WorkerClient} client
  * @returns {Promise<string>}
  */
-export function runFile({ engine }, background) {
+export function runFile({ engine }, client) {
   const { view, done, about, branch, origin } = engine;
   const options = {
     scenario: about?.json,
@@ -43,5 +43,5 @@ export function runFile({ engine }, background) {
     branch,
     checkpoint: origin,
   };
-  return background.call('run_file', options, JSON.stringify(done), engine.logText());
+  return client.call('run_file', options, JSON.stringify(done), engine.logText());
 }

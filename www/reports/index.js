@@ -3,7 +3,7 @@
  * the trace alone, of the present run or of a file, and is loaded when it is asked for.
  */
 import { html, nothing, render } from 'lit/html.js';
-import { Background } from '../background.js';
+import { WorkerClient } from '../worker/client.js';
 import { closeButton, fileButton, newWindow } from '../ui/window.js';
 import { checks } from './checks.js';
 import { diagnosis } from './diagnosis.js';
@@ -20,8 +20,7 @@ import 'sheet:./reports.css';
 /** Runs of one file that are shown. */
 const MOST_RUNS = 20;
 
-/** It keeps its module between two reports. */
-const background = new Background();
+const client = new WorkerClient();
 
 /**
  * Opens the report over the page.
@@ -61,7 +60,7 @@ class Report {
       if (records.length > 0) {
         const trace = records.map(({ line }) => `${line}\n`).join('');
         const [evaluations, diagnoses] = await Promise.all(
-          ['evaluate', 'diagnose'].map((name) => background.call(name, trace)),
+          ['evaluate', 'diagnose'].map((name) => client.call(name, trace)),
         );
         const ends = /** @type {Diagnosis[]} */ (diagnoses);
         this.#runs = /** @type {Evaluation[]} */ (evaluations).map((evaluation, place) => ({
@@ -74,7 +73,7 @@ class Report {
         const off = [...this.#reader.off].filter((id) => id !== 'jitter');
         const [jittered, plain] = await Promise.all(
           [off, [...off, 'jitter']].map((off) =>
-            background.call('fleet', about.json, off, engine.view?.seed ?? '1', SPAN_MS),
+            client.call('fleet', about.json, off, engine.view?.seed ?? '1', SPAN_MS),
           ),
         );
         this.#curves = { jittered: JSON.parse(jittered), plain: JSON.parse(plain) };

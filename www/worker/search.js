@@ -1,12 +1,12 @@
 /**
- * The worker's side of searcher.js. It keeps the matrix and the search that it was asked for last, and says how far it is while it
- * goes on; whoever wants it to stop ends it.
+ * The tasks of a search, in the worker. It keeps the matrix and the search that it was asked for last, and reports its progress in
+ * between. A search that is to stop is ended together with its worker.
  *
  * @typedef {import('../study/crashlab.js').SearchOptions} SearchOptions
  */
-import init, { Explorer, Matrix, replay, replay_scenario } from '../study/crashlab.js';
+import { Explorer, Matrix } from '../study/crashlab.js';
 
-/** How long it works between two looks at its messages. */
+/** How long it works before it reads its messages again. */
 const SLICE_MS = 30;
 /** States between two looks at the clock. */
 const STATES = 250;
@@ -14,13 +14,12 @@ const WARM_STATES = 3000;
 const TELL_EVERY_MS = 100;
 const TOO_LARGE = 'The search has outgrown the memory that it may have. Choose smaller bounds.';
 
-const ready = init();
 /** @type {{ key: string, matrix: Matrix } | null} */
 let kept = null;
 /** @type {{ key: string, explorer: Explorer } | null} */
 let searched = null;
 
-/** @typedef {(value: unknown) => void} Tell */
+/** @typedef {(value: unknown) => void} Tell  Reports progress to the page. */
 
 const tasks = {
   /**
@@ -110,20 +109,10 @@ const tasks = {
       if (explorer.step(STATES).done) return explorer.run(invariant);
     }
   },
-
-  /** @param {Tell} _ @param {string} file */
-  async scenarioOf(_, file) {
-    return replay_scenario(file);
-  },
-
-  /** @param {Tell} _ @param {string} file @param {string | undefined} scenario */
-  async replay(_, file, scenario) {
-    return replay(file, scenario);
-  },
 };
 
 /**
- * Goes on until it is done, and reads its messages in between.
+ * Repeats a step until it is done, and lets messages in between.
  * @param {() => boolean} step
  */
 async function sliced(step) {
@@ -145,18 +134,22 @@ function turn() {
   });
 }
 
-self.addEventListener('message', async ({ data: { id, name, args } }) => {
-  const tell = (/** @type {unknown} */ news) => self.postMessage({ id, news });
+/** @param {string} name */
+export const isTask = (name) => Object.hasOwn(tasks, name);
+
+/**
+ * @param {string} name
+ * @param {unknown[]} args
+ * @param {Tell} tell
+ */
+export async function runTask(name, args, tell) {
+  const task = /** @type {(tell: Tell, ...args: unknown[]) => Promise<unknown>} */ (
+    tasks[/** @type {keyof typeof tasks} */ (name)]
+  );
   try {
-    await ready;
-    const task = /** @type {(tell: Tell, ...args: unknown[]) => Promise<unknown>} */ (
-      tasks[/** @type {keyof typeof tasks} */ (name)]
-    );
-    self.postMessage({ id, value: await task(tell, ...args) });
+    return await task(tell, ...args);
   } catch (error) {
-    const { message, code } = /** @type {Error & { code?: string }} */ (error);
     // Rust checks the rest; what traps has run out of memory.
-    const says = error instanceof WebAssembly.RuntimeError ? TOO_LARGE : message;
-    self.postMessage({ id, error: { message: says ?? String(error), code } });
+    throw error instanceof WebAssembly.RuntimeError ? new Error(TOO_LARGE) : error;
   }
-});
+}
