@@ -2,7 +2,7 @@
  * What a link says: which run, and which of its records. A run is a function of its scenario, mechanisms, seed and of what was done
  * to it, so the link carries these in its fragment, with a version and a checksum.
  *
- * @typedef {[moment: number, act: string, approver?: string, note?: string]} Deed  As the engine writes it.
+ * @typedef {[halfStep: number, act: string, approver?: string, note?: string]} Deed  As the engine writes it.
  * @typedef {object} Link
  * @property {string | null} scenario
  * @property {string[]} off  The mechanisms that are switched off.
@@ -26,7 +26,7 @@ const LETTERS = { crash: 'c', vanish: 'v', resume: 'r', tab: 't', approved: 'a',
 export function read(location) {
   const fragment = new URLSearchParams(location.hash.slice(1));
   const seed = fragment.get('seed');
-  const moment = fragment.get('to');
+  const halfStep = fragment.get('to');
   const at = fragment.get('at');
   /** @type {Link} */
   const link = {
@@ -43,8 +43,8 @@ export function read(location) {
   try {
     check(fragment);
     link.branch = number('branch', fragment.get('branch') ?? '0');
-    if (moment !== null) {
-      link.done = { deeds: deedsOf(fragment.get('did') ?? ''), moment: number('place', moment) };
+    if (halfStep !== null) {
+      link.done = { deeds: deedsOf(fragment.get('did') ?? ''), moment: number('place', halfStep) };
       if (at !== null) number('record', at);
     }
   } catch (error) {
@@ -88,7 +88,7 @@ export function doubt(scenarios, id, checkpoint) {
 /**
  * What in a link does not fit this page, in sentences.
  * @param {Link} link
- * @param {Pick<import('./engine.js').Engine, 'scenarios' | 'mechanisms'>} engine
+ * @param {{ scenarios: { id: string }[], mechanisms: { id: string }[] }} known
  */
 export function complaints({ complaint, scenario, off }, { scenarios, mechanisms }) {
   if (complaint) return [complaint];
@@ -100,27 +100,33 @@ export function complaints({ complaint, scenario, off }, { scenarios, mechanisms
 }
 
 /**
- * Does what a link tells, and looks at the record that it names. False: it tells of no run, or not of one that can be had again.
+ * Replays the run of a link, and selects the record that it names. False: it tells of no run, or not of one that can be had again.
  * @param {Link} link
- * @param {import('./reader.js').Reader} reader
+ * @param {object} parts
+ * @param {import('./page/scenarios.js').Scenarios} parts.scenarios
+ * @param {import('./page/setup.js').Setup} parts.setup
+ * @param {import('./page/shown-run.js').ShownRun} parts.shownRun
+ * @param {import('./page/selection.js').Selection} parts.selection
+ * @param {import('./page/notices.js').Notices} parts.notices
  */
-export async function follow({ scenario, done, seed, branch, at, is }, reader) {
+export async function follow(
+  { scenario, done, seed, branch, at, is },
+  { scenarios, setup, shownRun, selection, notices },
+) {
   if (scenario === null || seed === null || !done) return false;
-  const { engine } = reader;
-  const about = await engine.scenario(scenario);
-  const mechanisms = Object.fromEntries(
-    engine.mechanisms.map(({ id }) => [id, !reader.off.has(id)]),
-  );
-  if (!reader.retell({ scenario: about.json, mechanisms, seed, branch }, done)) return false;
+  const { json } = await scenarios.load(scenario);
+  const mechanisms = Object.fromEntries(setup.mechanisms.map(({ id }) => [id, !setup.off.has(id)]));
+  if (!shownRun.replay({ scenario: json, mechanisms, seed, branch }, done)) return false;
   if (at === null) return true;
-  const record = engine.records[at];
+  const { records } = selection;
+  const record = records[at];
   if (!record)
-    reader.complain(`This link names record ${at}, and this run has ${engine.records.length}.`);
+    notices.complain(`This link names record ${at}, and this run has ${records.length}.`);
   else if (is !== null && signOf(record) !== is)
-    reader.complain(
+    notices.complain(
       `Record ${at} is another than when this link was made: the scenario has changed since.`,
     );
-  if (record) reader.select(at);
+  if (record) selection.select(at);
   return true;
 }
 
@@ -167,10 +173,10 @@ function hash(text) {
   return value.toString(16).padStart(8, '0');
 }
 
-/** @param {Deed} deed */
-function textOf([moment, act, ...texts]) {
+/** A deed as a link has it. @param {Deed} deed */
+function textOf([halfStep, act, ...texts]) {
   const plain = (/** @type {string} */ text) => encodeURIComponent(text).replaceAll('.', '%2E');
-  return [`${moment}${LETTERS[act]}`, ...texts.map((text) => plain(text ?? ''))].join(':');
+  return [`${halfStep}${LETTERS[act]}`, ...texts.map((text) => plain(text ?? ''))].join(':');
 }
 
 /**

@@ -2,12 +2,12 @@
 import { html, nothing, render } from 'lit/html.js';
 import { glyph } from '../ui/glyph.js';
 import { closeButton, fileButton, newWindow } from '../ui/window.js';
-import { titleOf, yours } from '../yours.js';
+import { titleOf } from '../custom-scenarios.js';
 import { field, jump } from './field.js';
 import { download, readText } from './files.js';
 import { mistakeOf } from './mistake.js';
 import { withFields } from './place.js';
-import * as shelf from './shelf.js';
+import * as drafts from './drafts.js';
 import '../ui/shared.js';
 import 'sheet:./editor.css';
 
@@ -16,13 +16,24 @@ const NOT_KEPT =
   'The browser keeps nothing more for this page: what you type is gone with it. Export it as a file.';
 
 /**
- * Opens the editor over the page.
- * @param {import('../reader.js').Reader} reader
+ * @typedef {import('../pkg/crashlab.js').ScenarioInfo} ScenarioInfo
+ * @typedef {object} Host  What the editor may ask of the page.
+ * @property {() => ScenarioInfo | null} about  The chosen scenario.
+ * @property {(id: string) => Promise<ScenarioInfo>} loadScenario
+ * @property {() => { id: string, title: string }[]} shipped
+ * @property {(text: string) => ScenarioInfo} read  Throws what is wrong with a scenario.
+ * @property {() => void} scenariosChanged  The reader's own are other ones than before.
+ * @property {(scenario: ScenarioInfo) => void} run
  */
-export function open(reader) {
+
+/**
+ * Opens the editor over the page.
+ * @param {Host} host
+ */
+export function open(host) {
   if (document.querySelector('dialog[open]')) return;
   const dialog = newWindow('editor', (file) => editor.take(file));
-  const editor = new Editor(reader, dialog);
+  const editor = new Editor(host, dialog);
   dialog.addEventListener('keydown', (event) => {
     if (!(event.ctrlKey || event.metaKey)) return;
     const action = { s: () => editor.save(), Enter: () => editor.run() }[event.key];
@@ -39,7 +50,7 @@ class Editor {
   #isShipped = false;
   /** @type {import('./mistake.js').Mistake | null} */
   #mistake = null;
-  /** What the scenario is about, if it can be read. @type {import('../pkg/crashlab.js').ScenarioInfo | null} */
+  /** What the scenario is about, if it can be read. @type {ScenarioInfo | null} */
   #info = null;
   #checking = 0;
   /** What came of the last press. */
@@ -47,33 +58,33 @@ class Editor {
   #warning = '';
   /** @type {(() => void) | null} */
   #undo = null;
-  #reader;
+  #host;
   #dialog;
 
-  /** @param {import('../reader.js').Reader} reader @param {HTMLDialogElement} dialog */
-  constructor(reader, dialog) {
-    this.#reader = reader;
+  /** @param {Host} host @param {HTMLDialogElement} dialog */
+  constructor(host, dialog) {
+    this.#host = host;
     this.#dialog = dialog;
   }
 
   /** Shows what the reader is at: the chosen scenario, unless a draft was left unfinished. */
   async begin() {
-    const chosen = this.#reader.about?.id ?? '';
-    const own = shelf.documents();
-    const last = own.find(({ key, isDraft }) => key === shelf.last() && isDraft);
+    const chosen = this.#host.about()?.id ?? '';
+    const own = drafts.documents();
+    const last = own.find(({ key, isDraft }) => key === drafts.last() && isDraft);
     const found = own.find(({ key }) => key === chosen) ?? last;
     await this.#show(found?.key ?? chosen);
   }
 
   /** @param {string} key */
   async #show(key) {
-    const text = shelf.textOf(key);
+    const text = drafts.textOf(key);
     this.#isShipped = text === null;
     try {
-      this.#text = text ?? (await this.#reader.engine.scenario(key)).json;
+      this.#text = text ?? (await this.#host.loadScenario(key)).json;
     } catch {
       // A run can be of a scenario that is nowhere any more.
-      this.#text = this.#reader.about?.json ?? '';
+      this.#text = this.#host.about()?.json ?? '';
     }
     this.#key = key;
     this.#warning = '';
@@ -92,7 +103,7 @@ class Editor {
   }
 
   #keep() {
-    this.#warning = shelf.keepDraft(this.#key, this.#text) ? '' : NOT_KEPT;
+    this.#warning = drafts.keepDraft(this.#key, this.#text) ? '' : NOT_KEPT;
   }
 
   #check() {
@@ -100,7 +111,7 @@ class Editor {
     this.#mistake = null;
     this.#info = null;
     try {
-      this.#info = this.#reader.engine.read(this.#text);
+      this.#info = this.#host.read(this.#text);
       const taken = this.#isShipped ? null : this.#takenBy(this.#info.id);
       if (taken) this.#mistake = mistakeOf(this.#text, `$.id: ${taken}`);
     } catch (error) {
@@ -113,13 +124,13 @@ class Editor {
   #takenBy(id) {
     if (this.#shipped.some((one) => one.id === id))
       return `“${id}” is a shipped scenario; expected an id of its own`;
-    if (id !== this.#key && shelf.savedText(id) !== null)
+    if (id !== this.#key && drafts.savedText(id) !== null)
       return `“${id}” is another of your scenarios; expected an id of its own`;
     return null;
   }
 
   get #shipped() {
-    return this.#reader.engine.scenarios.filter((one) => !one.own);
+    return this.#host.shipped();
   }
 
   /** Whether it can be run and saved; if not, what stands in the way is shown. */
@@ -135,14 +146,13 @@ class Editor {
   run() {
     if (!this.#isFine() || !this.#info) return;
     this.#dialog.close();
-    this.#reader.take(this.#info);
-    this.#reader.toggle();
+    this.#host.run(this.#info);
   }
 
   save() {
     if (this.#isShipped || !this.#isFine() || !this.#info) return;
     const { id, title } = this.#info;
-    const isKept = shelf.save(this.#key, id, this.#text);
+    const isKept = drafts.save(this.#key, id, this.#text);
     this.#key = id;
     this.#warning = isKept ? '' : NOT_KEPT;
     this.#tell(isKept ? `“${title}” is saved. It stands in the scenario menu under Yours.` : '');
@@ -163,7 +173,7 @@ class Editor {
   #freeKey(wanted) {
     const taken = new Set([
       ...this.#shipped.map(({ id }) => id),
-      ...shelf.documents().map(({ key }) => key),
+      ...drafts.documents().map(({ key }) => key),
     ]);
     for (let n = 1; ; n++) {
       const key = n === 1 ? wanted : `${wanted}-${n}`;
@@ -188,7 +198,7 @@ class Editor {
   revert() {
     const before = this.#text;
     const key = this.#key;
-    this.#text = shelf.savedText(key) ?? before;
+    this.#text = drafts.savedText(key) ?? before;
     this.#keep();
     this.#check();
     this.#tell('Back to what is saved.', () => this.#begin(key, before));
@@ -198,8 +208,8 @@ class Editor {
   async delete() {
     const key = this.#key;
     const title = titleOf(this.#text) || key;
-    const bringBack = shelf.drop(key);
-    const next = shelf.documents()[0]?.key ?? this.#shipped[0].id;
+    const bringBack = drafts.drop(key);
+    const next = drafts.documents()[0]?.key ?? this.#shipped[0].id;
     await this.#show(next);
     this.#tell(`“${title}” is deleted.`, async () => {
       bringBack();
@@ -217,8 +227,7 @@ class Editor {
   #tell(said, undo = null) {
     this.#said = said;
     this.#undo = undo;
-    this.#reader.engine.scenarios = [...this.#shipped, ...yours()];
-    this.#reader.show({});
+    this.#host.scenariosChanged();
     this.#draw();
   }
 
@@ -241,7 +250,7 @@ class Editor {
     }
     let id = '';
     try {
-      id = this.#reader.engine.read(text).id;
+      id = this.#host.read(text).id;
     } catch {
       id = file.name
         .replace(/\.[^.]*$/, '')
@@ -272,7 +281,7 @@ class Editor {
   }
 
   #head() {
-    const own = shelf.documents();
+    const own = drafts.documents();
     return html`<header>
       <h2 id="editor-title">Scenario editor</h2>
       <label class="which">
@@ -325,8 +334,8 @@ class Editor {
 
   #foot() {
     const mistake = this.#mistake;
-    const isSaved = shelf.savedText(this.#key) !== null;
-    const isChanged = !this.#isShipped && shelf.savedText(this.#key) !== this.#text;
+    const isSaved = drafts.savedText(this.#key) !== null;
+    const isChanged = !this.#isShipped && drafts.savedText(this.#key) !== this.#text;
     return html`<footer>
       <div id="editor-verdict" class="verdict" role="status">
         ${

@@ -9,7 +9,7 @@ import { closeButton, fileButton, newWindow } from '../ui/window.js';
 import { bounds } from './choices.js';
 import { isWhole, keep, keyOf, recall, summary } from './found.js';
 import { broke, focusCell, legend, matrix, rove } from './matrix.js';
-import { retell, save, showTrace } from './play.js';
+import { play, save, showTrace } from './play.js';
 import { Progress } from './progress.js';
 import { replayed } from './replay.js';
 import { run } from './run.js';
@@ -26,6 +26,17 @@ import 'sheet:./run.css';
  * @typedef {import('./searcher.js').SearchRun} SearchRun
  * @typedef {import('./choices.js').Choices} Choices
  * @typedef {'matrix' | 'search'} View
+ * @typedef {import('../pkg/crashlab.js').ScenarioInfo} ScenarioInfo
+ * @typedef {object} Host  What the explorer may ask of the page.
+ * @property {() => ScenarioInfo | null} about  The chosen scenario.
+ * @property {() => Set<string>} off  The mechanisms that are off.
+ * @property {() => { id: string, title: string }[]} scenarios
+ * @property {(id: string) => Promise<ScenarioInfo>} loadScenario
+ * @property {() => import('../pkg/crashlab.js').MechanismInfo[]} mechanisms
+ * @property {(json: string) => string} titleOf  Of a scenario's document.
+ * @property {(id: string) => string} invariantName
+ * @property {import('../page/shown-run.js').ShownRun['replayAll']} replayAll
+ * @property {(file: File) => Promise<boolean>} take  Shows a trace from a file.
  * @typedef {object} OpenOptions  How the explorer is opened: what is chosen in it at first.
  * @property {View} [view]
  * @property {string} [scenario]  By id; the page's own if there is none.
@@ -65,13 +76,13 @@ let last = null;
 
 /**
  * Opens the explorer over the page.
- * @param {import('../reader.js').Reader} reader
+ * @param {Host} host
  * @param {OpenOptions} [options]
  */
-export function open(reader, options = {}) {
+export function open(host, options = {}) {
   if (document.querySelector('dialog[open]')) return;
   const dialog = newWindow('explorer', (file) => explorer.take(file));
-  const explorer = new Explorer(reader, dialog, options);
+  const explorer = new Explorer(host, dialog, options);
   dialog.addEventListener('close', () => explorer.cancel());
   dialog.addEventListener('keydown', (event) => {
     if (event.key === 'Escape' && explorer.back()) event.preventDefault();
@@ -98,23 +109,24 @@ class Explorer {
   /** The one sentence that is read out. */
   #said = '';
   #saved = -Infinity;
-  #reader;
+  #host;
   #dialog;
 
   /**
-   * @param {import('../reader.js').Reader} reader
+   * @param {Host} host
    * @param {HTMLDialogElement} dialog
    * @param {OpenOptions} options
    */
-  constructor(reader, dialog, options) {
-    this.#reader = reader;
+  constructor(host, dialog, options) {
+    this.#host = host;
     this.#dialog = dialog;
     const { start: _, off, faults, ...wanted } = options;
-    if (reader.about) this.#documents.set(reader.about.id, reader.about.json);
+    const about = host.about();
+    if (about) this.#documents.set(about.id, about.json);
     this.#choices = {
       ...(last ?? FIRST),
-      scenario: reader.about?.id ?? '',
-      off: new Set(off ?? reader.off),
+      scenario: about?.id ?? '',
+      off: new Set(off ?? host.off()),
       ...wanted,
     };
     const key = this.#choices.view === 'matrix' ? 'beside' : 'faults';
@@ -151,12 +163,12 @@ class Explorer {
   /** Another scenario, with the mechanisms that it names. @param {string} id */
   async #chooseScenario(id) {
     this.#choose({ scenario: id });
-    const { about, off } = this.#reader;
+    const host = this.#host;
     try {
       const named = Object.entries(JSON.parse(await this.#json(id)).mechanisms ?? {});
       const without = named.flatMap(([name, on]) => (on ? [] : [name]));
       if (this.#choices.scenario === id)
-        this.#choose({ off: new Set(about?.id === id ? off : without) });
+        this.#choose({ off: new Set(host.about()?.id === id ? host.off() : without) });
     } catch (error) {
       this.#complaint = /** @type {Error} */ (error).message;
       this.draw();
@@ -165,7 +177,7 @@ class Explorer {
 
   /** The document of a scenario. @param {string} id */
   async #json(id) {
-    const json = this.#documents.get(id) ?? (await this.#reader.engine.scenario(id)).json;
+    const json = this.#documents.get(id) ?? (await this.#host.loadScenario(id)).json;
     this.#documents.set(id, json);
     return json;
   }
@@ -179,12 +191,13 @@ class Explorer {
   /** What is chosen, once the scenario is there. @returns {SearchOptions | null} */
   #question() {
     const { view, scenario, crashes, faults, beside, decisions, states, off } = this.#choices;
-    const { engine } = this.#reader;
     const json = this.#documents.get(scenario);
     if (json === undefined) return null;
     const common = { scenario: json, seed: '1', decisions };
     if (view === 'matrix') return { ...common, faults: beside };
-    const mechanisms = Object.fromEntries(engine.mechanisms.map(({ id }) => [id, !off.has(id)]));
+    const mechanisms = Object.fromEntries(
+      this.#host.mechanisms().map(({ id }) => [id, !off.has(id)]),
+    );
     return { ...common, mechanisms, crashes, faults, states };
   }
 
@@ -290,7 +303,7 @@ class Explorer {
         (cells?.[point].broken ?? [])
           .filter((id) => id !== shown)
           .map((id) => ({
-            name: this.#nameOf(id),
+            name: this.#host.invariantName(id),
             show: () => void this.#openCell(point, line, id),
           })),
       () => focusCell(this.#dialog.querySelector('.matrix'), point, line),
@@ -368,20 +381,20 @@ class Explorer {
     if (!run.run.deeds) {
       this.#dialog.close();
       const text = run.run.records.map(({ line }) => `${line}\n`).join('');
-      return void showTrace(this.#reader, 'The run that the explorer found.jsonl', text);
+      return void showTrace(this.#host, 'The run that the explorer found.jsonl', text);
     }
     const setup = { scenario: options.scenario, mechanisms: options.mechanisms ?? {}, seed: '1' };
     const beside = run.twin_has_all_mechanisms ? { ...setup, mechanisms: {} } : setup;
-    this.#retell([
+    this.#replay([
       ...(run.twin?.deeds ? [{ name: 'Twin', setup: beside, deeds: run.twin.deeds }] : []),
       { name: 'Explored', setup, deeds: run.run.deeds },
     ]);
   }
 
-  /** @param {import('./play.js').Retold[]} runs */
-  #retell(runs) {
+  /** @param {import('./play.js').Played[]} runs */
+  #replay(runs) {
     this.#dialog.close();
-    retell(this.#reader, runs);
+    play(this.#host, runs);
   }
 
   // --- Replay files ------------------------------------------------------------------------------------------------------------
@@ -431,11 +444,12 @@ class Explorer {
 
   #head() {
     const { scenario } = this.#choices;
-    const { about, engine } = this.#reader;
+    const about = this.#host.about();
+    const scenarios = this.#host.scenarios();
     const shown =
-      engine.scenarios.some(({ id }) => id === about?.id) || !about
-        ? engine.scenarios
-        : [{ id: about.id, title: about.title }, ...engine.scenarios];
+      scenarios.some(({ id }) => id === about?.id) || !about
+        ? scenarios
+        : [{ id: about.id, title: about.title }, ...scenarios];
     return html`<header>
       <h2 id="explorer-title">Explore</h2>
       <label class="which">
@@ -473,10 +487,10 @@ class Explorer {
         onBack: () => this.back(),
         onRead: (name, log) => {
           this.#dialog.close();
-          void showTrace(this.#reader, name, log);
+          void showTrace(this.#host, name, log);
         },
         onPlay: ({ scenario, mechanisms, seed }, deeds) =>
-          this.#retell([{ name: 'Replayed', setup: { scenario, mechanisms, seed }, deeds }]),
+          this.#replay([{ name: 'Replayed', setup: { scenario, mechanisms, seed }, deeds }]),
       });
     const { view } = this.#choices;
     const found = this.#found;
@@ -497,7 +511,7 @@ class Explorer {
         </div>
         ${bounds(this.#choices, {
           isMatrix: view === 'matrix',
-          mechanisms: this.#reader.engine.mechanisms,
+          mechanisms: this.#host.mechanisms(),
           onChange: (change) => this.#choose(change),
         })}
         ${this.#button(found)}
@@ -554,21 +568,16 @@ class Explorer {
     return verdicts(list, progress.search, isWhole(found), (id) => void this.#openInvariant(id));
   }
 
-  /** Of an invariant. @param {string} id */
-  #nameOf(id) {
-    return this.#reader.engine.view?.invariants.find((one) => one.id === id)?.name ?? id;
-  }
-
   /** @param {import('./searcher.js').MatrixView} view @param {SearchOptions} options */
   #matrixProps(view, options) {
-    const { engine } = this.#reader;
+    const host = this.#host;
     return {
       view,
       crashes: (JSON.parse(options.scenario).crashes ?? []).length > 0,
-      nameOf: (/** @type {string} */ id) => this.#nameOf(id),
+      nameOf: (/** @type {string} */ id) => this.#host.invariantName(id),
       elsewhere: (/** @type {string} */ off) => {
-        const id = engine.mechanisms.find((one) => one.id === off)?.scenario;
-        const other = engine.scenarios.find((one) => one.id === id);
+        const id = host.mechanisms().find((one) => one.id === off)?.scenario;
+        const other = host.scenarios().find((one) => one.id === id);
         return other && other.id !== this.#choices.scenario ? other : null;
       },
       onScenario: async (/** @type {string} */ scenario) => {

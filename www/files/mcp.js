@@ -18,13 +18,20 @@ import 'sheet:./mcp.css';
 const client = new WorkerClient();
 
 /**
- * @param {import('../reader.js').Reader} reader
- * @param {import('../engine.js').RecordView} record
+ * @typedef {object} Host  What the window may ask of the page.
+ * @property {() => import('../pkg/crashlab.js').ScenarioInfo | null} about
+ * @property {() => import('./reading.js').Foreign | null} foreign  A trace from a file, if one is shown.
+ * @property {() => import('../pkg/crashlab.js').RecordView[]} records
  */
-export async function open(reader, record) {
+
+/**
+ * @param {Host} host
+ * @param {import('../pkg/crashlab.js').RecordView} record
+ */
+export async function open(host, record) {
   if (document.querySelector('dialog[open]')) return;
   const dialog = newWindow('mcp');
-  const caller = callerOf(reader);
+  const caller = callerOf(host);
   const draw = (/** @type {unknown} */ content) =>
     render(
       html`<header>
@@ -40,7 +47,7 @@ export async function open(reader, record) {
   dialog.showModal();
   try {
     const request = await client.call('mcp_request_of', record.line, caller.tracestate);
-    const scenario = reader.foreign ? undefined : reader.about?.json;
+    const scenario = host.foreign() ? undefined : host.about()?.json;
     const tools = scenario ? await client.call('mcp_tools', scenario) : null;
     draw([requestPart(request, caller), tools ? toolsPart(tools, record.tool) : nothing]);
   } catch (error) {
@@ -50,13 +57,15 @@ export async function open(reader, record) {
 
 /**
  * Who handed the run over, as its `run_start` says, and what the scenario would have them be.
- * @param {import('../reader.js').Reader} reader
+ * @param {Host} host
  * @returns {{ traceparent?: string, tracestate?: string, invalid?: string }}
  */
-function callerOf({ records, foreign, about }) {
+function callerOf(host) {
+  const records = host.records();
+  const about = host.about();
   const start = records.find(({ type }) => type === 'run_start');
   const { traceparent, tracestate } = start ? JSON.parse(start.line) : {};
-  const asked = foreign || !about ? undefined : JSON.parse(about.json).task?.traceparent;
+  const asked = host.foreign() || !about ? undefined : JSON.parse(about.json).task?.traceparent;
   const invalid = asked && !traceparent && start ? String(asked) : undefined;
   return { traceparent: traceparent ?? undefined, tracestate: tracestate ?? undefined, invalid };
 }

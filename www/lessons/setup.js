@@ -1,6 +1,6 @@
 /**
- * What a bet and an act are about: the run, or the search, as the lesson has set it up. Whoever changes that, or comes to where it
- * cannot be done any more, is told, and nothing counts until it is set up again.
+ * Whether the run, or the search, is the one that the lesson has set up, as only that one counts for its bet and its acts. If it is
+ * not, or an act cannot be done in it any more, a sentence says so, and nothing counts until it is set up again.
  *
  * @typedef {import('./types.js').Lesson} Lesson
  * @typedef {import('./types.js').Act} Act
@@ -59,7 +59,7 @@ export function elsewhere(scenario, { view, isChanged }, names) {
 export function astray(lesson, { over, records }, acts) {
   if (lesson.search || !over) return '';
   const isOpen = (/** @type {Act} */ { looks, at }) => (at ? records.some(at) : looks);
-  const isLost = lesson.acts.some((act, place) => !acts.has(place) && !isOpen(act));
+  const isLost = lesson.acts.some((act, index) => !acts.has(index) && !isOpen(act));
   return isLost ? 'This run is over, and went another way.' : '';
 }
 

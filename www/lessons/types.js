@@ -1,9 +1,9 @@
 /**
- * What a lesson is made of. Texts may have `code`, **weight** and [[keys]] in them; see words.js.
+ * What a lesson is made of. Texts may have `code`, **weight** and [[keys]] in them; see markup.js.
  *
  * @typedef {import('./now.js').Now} Now
  * @typedef {object} Lesson
- * @property {string} id  Under which progress is kept.
+ * @property {string} id  What links and progress call it. It never changes; the number of a lesson is only its place in the list.
  * @property {string} title
  * @property {number} minutes
  * @property {string} scenario  Of the shipped ones, by id.

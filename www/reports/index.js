@@ -23,13 +23,25 @@ const MOST_RUNS = 20;
 const client = new WorkerClient();
 
 /**
- * Opens the report over the page.
- * @param {import('../reader.js').Reader} reader
+ * @typedef {object} Host  What the report may ask of the page.
+ * @property {() => import('../pkg/crashlab.js').ScenarioInfo | null} about
+ * @property {() => Set<string>} off  The mechanisms that are off.
+ * @property {() => import('../files/reading.js').Foreign | null} foreign  A trace from a file, if one is shown.
+ * @property {() => import('../pkg/crashlab.js').RecordView[]} records
+ * @property {() => string | null} seed
+ * @property {() => import('../pkg/crashlab.js').Question[]} questions
+ * @property {(file: File) => Promise<boolean>} take  Shows a trace from a file.
+ * @property {(record: number) => void} showRecord
  */
-export function open(reader) {
+
+/**
+ * Opens the report over the page.
+ * @param {Host} host
+ */
+export function open(host) {
   if (document.querySelector('dialog[open]')) return;
   const dialog = newWindow('report', (file) => report.take(file));
-  const report = new Report(reader, dialog);
+  const report = new Report(host, dialog);
   void report.read();
   dialog.showModal();
 }
@@ -40,18 +52,20 @@ class Report {
   #complaint = '';
   /** @type {import('./herd.js').Curves | null} */
   #curves = null;
-  #reader;
+  #host;
   #dialog;
 
-  /** @param {import('../reader.js').Reader} reader @param {HTMLDialogElement} dialog */
-  constructor(reader, dialog) {
-    this.#reader = reader;
+  /** @param {Host} host @param {HTMLDialogElement} dialog */
+  constructor(host, dialog) {
+    this.#host = host;
     this.#dialog = dialog;
   }
 
   /** What stands in the trace that the page shows. */
   async read() {
-    const { records, foreign, about, engine } = this.#reader;
+    const host = this.#host;
+    const about = host.about();
+    const records = host.records();
     this.#runs = null;
     this.#complaint = '';
     this.#curves = null;
@@ -69,11 +83,11 @@ class Report {
         }));
         this.#draw();
       }
-      if (!foreign && about && hasHerd(about.json)) {
-        const off = [...this.#reader.off].filter((id) => id !== 'jitter');
+      if (!host.foreign() && about && hasHerd(about.json)) {
+        const off = [...host.off()].filter((id) => id !== 'jitter');
         const [jittered, plain] = await Promise.all(
           [off, [...off, 'jitter']].map((off) =>
-            client.call('fleet', about.json, off, engine.view?.seed ?? '1', SPAN_MS),
+            client.call('fleet', about.json, off, host.seed() ?? '1', SPAN_MS),
           ),
         );
         this.#curves = { jittered: JSON.parse(jittered), plain: JSON.parse(plain) };
@@ -89,27 +103,26 @@ class Report {
    * @param {File} file
    */
   async take(file) {
-    const { take } = await import('../files/index.js');
     // What cannot be read is said in a window of its own, and this one stays as it is.
-    if (await take(this.#reader, file)) await this.read();
+    if (await this.#host.take(file)) await this.read();
   }
 
   /** @param {number} record */
   #select(record) {
     this.#dialog.close();
-    this.#reader.select(record);
-    this.#reader.show({ tab: 'trace' });
+    this.#host.showRecord(record);
     const row = document.querySelector(`[data-record="${record}"]`);
     if (row instanceof HTMLElement) row.focus();
   }
 
   #draw() {
-    const { records, foreign, engine } = this.#reader;
+    const records = this.#host.records();
+    const foreign = this.#host.foreign();
     const props = {
       typeOf: (/** @type {number} */ record) => records[record]?.type ?? '',
       onSelect: (/** @type {number} */ record) => this.#select(record),
     };
-    const questions = foreign ? [] : looksOf(engine.view?.world.inbox ?? []);
+    const questions = foreign ? [] : looksOf(this.#host.questions());
     render(
       html`<header>
           <h2 id="report-title">How did this run do?</h2>

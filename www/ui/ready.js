@@ -18,6 +18,6 @@ export function ready(view, isNew) {
       <li><kbd>S</kbd> does one effect at a time</li>
       <li><kbd>X</kbd> kills the agent, whenever you like; <kbd>R</kbd> brings it back</li>
     </ul>
-    ${isNew ? html`<p>New here? <a href="#lesson=1">Take the first lesson</a>: five minutes.</p>` : nothing}
+    ${isNew ? html`<p>New here? <a href="#lesson=loop">Take the first lesson</a>: five minutes.</p>` : nothing}
   </div>`;
 }

@@ -5,7 +5,7 @@
 import 'lit/directive.js';
 import 'lit/html.js';
 import '../store.js';
-import '../yours.js';
+import '../custom-scenarios.js';
 import './format.js';
 import './glyph.js';
 import './json.js';

@@ -2,7 +2,7 @@
 import { html, nothing } from 'lit/html.js';
 import './tabs.css';
 
-/** @typedef {import('../reader.js').Tab} Tab */
+/** @typedef {import('../page/display.js').Tab} Tab */
 
 /** @type {[Tab, string][]} */
 const ALL = [

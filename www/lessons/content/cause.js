@@ -1,6 +1,6 @@
 import code from 'source:src/agent/identity.rs#idempotency-key';
 
-/** @type {import('./types.js').Lesson} */
+/** @type {import('../types.js').Lesson} */
 export default {
   id: 'cause',
   title: 'Reading a trace to find the cause',

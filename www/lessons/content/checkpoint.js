@@ -1,6 +1,6 @@
 import code from 'source:src/agent/state.rs#saved-state';
 
-/** @type {import('./types.js').Lesson} */
+/** @type {import('../types.js').Lesson} */
 export default {
   id: 'checkpoint',
   title: 'What is in a checkpoint, and one field too few',

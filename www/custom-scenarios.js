@@ -1,14 +1,14 @@
-/** Scenarios of the reader's own, in the browser's storage: each as the text that was typed, under its id. */
-export const YOURS = 'crashlab:yours/';
+/** Custom scenarios: the reader's own, in the browser's storage, each as the text that was typed, under its id. */
+export const CUSTOM = 'crashlab:yours/';
 
 /** Those that can be chosen. Where nothing is kept, there are none. */
-export function yours() {
+export function customScenarios() {
   try {
     return Object.keys(localStorage)
-      .filter((key) => key.startsWith(YOURS))
+      .filter((key) => key.startsWith(CUSTOM))
       .sort()
       .map((key) => {
-        const id = key.slice(YOURS.length);
+        const id = key.slice(CUSTOM.length);
         const text = localStorage[key];
         return { id, title: titleOf(text) ?? id, own: true, load: async () => text };
       });

@@ -2,7 +2,7 @@
 import { html } from 'lit/html.js';
 
 /** @param {string} text */
-export function words(text) {
+export function markup(text) {
   return text.split(/(`[^`]+`|\*\*[^*]+\*\*|\[\[[^\]]+\]\])/).map((part) => {
     if (part.startsWith('`')) return html`<code>${part.slice(1, -1)}</code>`;
     if (part.startsWith('**')) return html`<strong>${part.slice(2, -2)}</strong>`;

@@ -1,7 +1,7 @@
 import code from 'source:src/agent/next.rs#next-effect';
-import { plural } from '../ui/format.js';
+import { plural } from '../../ui/format.js';
 
-/** @type {import('./types.js').Lesson} */
+/** @type {import('../types.js').Lesson} */
 export default {
   id: 'loop',
   title: 'The loop and its trace',

@@ -2,7 +2,7 @@
  * The lists of a view that only grow. The engine sends what is new, so that a frame costs the same late in a run as early; here they
  * are kept whole.
  *
- * @typedef {import('./pkg/crashlab.js').LabView} LabView
+ * @typedef {import('../pkg/crashlab.js').LabView} LabView
  */
 export class Growing {
   /** @type {NonNullable<LabView['memory']>['messages']} */

@@ -1,6 +1,6 @@
 import code from 'source:src/lab/explore/mod.rs#expand-state';
 
-/** @type {import('../explorer/index.js').OpenOptions} */
+/** @type {import('../../explorer/index.js').OpenOptions} */
 const EVERYTHING = {
   view: 'search',
   scenario: 'refund-timeout',
@@ -10,7 +10,7 @@ const EVERYTHING = {
   off: [],
 };
 
-/** @type {import('./types.js').Lesson} */
+/** @type {import('../types.js').Lesson} */
 export default {
   id: 'explorer',
   title: 'All crashes at once',

@@ -2,7 +2,7 @@
  * The reader's scenarios and drafts. A draft is what was typed since the last saving, whether it can be read or not. What the
  * browser does not keep is kept in the page.
  */
-import { titleOf, YOURS } from '../yours.js';
+import { CUSTOM, titleOf } from '../custom-scenarios.js';
 
 const DRAFT = 'crashlab:draft/';
 const LAST = 'crashlab:editor';
@@ -22,12 +22,12 @@ const inPage = new Map();
 export function documents() {
   const keys = [...storedKeys(), ...inPage.keys()];
   const found = keys.flatMap((key) =>
-    [YOURS, DRAFT]
+    [CUSTOM, DRAFT]
       .filter((prefix) => key.startsWith(prefix))
       .map((prefix) => key.slice(prefix.length)),
   );
   return [...new Set(found)].sort().map((key) => {
-    const saved = read(YOURS + key);
+    const saved = read(CUSTOM + key);
     const draft = read(DRAFT + key);
     const title = titleOf(draft ?? '') || titleOf(saved ?? '') || key;
     return { key, title, isSaved: saved !== null, isDraft: draft !== null };
@@ -35,10 +35,10 @@ export function documents() {
 }
 
 /** @param {string} key */
-export const savedText = (key) => read(YOURS + key);
+export const savedText = (key) => read(CUSTOM + key);
 
 /** What was typed last. @param {string} key */
-export const textOf = (key) => read(DRAFT + key) ?? read(YOURS + key);
+export const textOf = (key) => read(DRAFT + key) ?? read(CUSTOM + key);
 
 /**
  * Keeps what was typed.
@@ -48,7 +48,7 @@ export const textOf = (key) => read(DRAFT + key) ?? read(YOURS + key);
  */
 export function keepDraft(key, text) {
   write(LAST, key);
-  if (text !== read(YOURS + key)) return write(DRAFT + key, text);
+  if (text !== read(CUSTOM + key)) return write(DRAFT + key, text);
   remove(DRAFT + key);
   return true;
 }
@@ -61,9 +61,9 @@ export function keepDraft(key, text) {
  * @returns {boolean} Whether it outlasts the page.
  */
 export function save(key, id, text) {
-  const isKept = write(YOURS + id, text);
+  const isKept = write(CUSTOM + id, text);
   remove(DRAFT + key);
-  if (key !== id) remove(YOURS + key);
+  if (key !== id) remove(CUSTOM + key);
   write(LAST, id);
   return isKept;
 }
@@ -73,7 +73,7 @@ export function save(key, id, text) {
  * @returns {() => void} Brings it back.
  */
 export function drop(key) {
-  const before = [YOURS, DRAFT].map(
+  const before = [CUSTOM, DRAFT].map(
     (prefix) => /** @type {const} */ ([prefix + key, read(prefix + key)]),
   );
   for (const [name] of before) remove(name);

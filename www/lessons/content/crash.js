@@ -1,13 +1,11 @@
 import code from 'source:src/agent/run.rs#resume';
-import { plural } from '../ui/format.js';
+import { plural } from '../../ui/format.js';
+import { AFTER_REFUND, diedAt, isArmedAt } from '../crash-points.js';
 
-const GAP = 'after the refund happened';
+/** The agent has died after the refund and before its answer. @param {import('../now.js').Now} now */
+const diedAfterRefund = ({ records }) => diedAt(records, AFTER_REFUND);
 
-/** The refund has happened, and the agent has died before its answer. @param {import('./now.js').Now} now */
-const diedBehindIt = ({ records }) =>
-  records.some(({ type, text }) => type === 'crash' && text.includes(GAP));
-
-/** @type {import('./types.js').Lesson} */
+/** @type {import('../types.js').Lesson} */
 export default {
   id: 'crash',
   title: 'A crash between the effect and its record',
@@ -28,18 +26,18 @@ export default {
   acts: [
     {
       say: 'Open **Crash when…** (the ⌄ beside **Crash**), type “refund”, and choose “after the refund happened, before its answer”.',
-      done: (now) => now.armed.includes(GAP) || diedBehindIt(now),
+      done: (now) => isArmedAt(now.armed, AFTER_REFUND) || diedAfterRefund(now),
     },
     { say: 'Press **Run** ([[Space]]).', done: (now) => now.begun },
     {
       say: '**Approve** the refund ([[A]]), and the agent dies behind it.',
-      done: diedBehindIt,
+      done: diedAfterRefund,
     },
     {
       say: 'Look at **Outside world**: billing has paid. The log knows that it was asked to, and not that it has. Now press **Resume** ([[R]]).',
       done: (now) => now.view.resumes > 0,
     },
-    { say: 'Let it finish.', done: (now) => diedBehindIt(now) && now.over },
+    { say: 'Let it finish.', done: (now) => diedAfterRefund(now) && now.over },
   ],
   why: [
     'The log has a `tool_call` without its `tool_result`. The new agent cannot know what became of it, and does not guess: the call is **in doubt**, as the `resume` record says. It is sent again under the same key, and billing answers with the refund that there is.',
@@ -50,13 +48,13 @@ export default {
     {
       say: 'Make the same crash cost 288.00 USD more. One switch alone is not enough.',
       hint: 'Two nets hold the second refund: billing that recognises the key, and billing that compares the version of the invoice. Switch off **Idempotent billing** and **The world is read again**.',
-      met: (now) => diedBehindIt(now) && now.isBroken('refunded_once'),
+      met: (now) => diedAfterRefund(now) && now.isBroken('refunded_once'),
     },
     {
       say: 'Put exactly one of the two back. The same crash, and one refund.',
       hint: 'Arm the crash again: each run begins without one. Either switch will do; read how differently the run goes on.',
       met: (now) =>
-        diedBehindIt(now) &&
+        diedAfterRefund(now) &&
         now.endedWell &&
         now.world.refunds.length === 1 &&
         now.isOn('idempotency') !== now.isOn('reread_world'),

@@ -1,7 +1,7 @@
 import code from 'source:src/agent/retry.rs#backoff';
-import { plural } from '../ui/format.js';
+import { plural } from '../../ui/format.js';
 
-/** @type {import('./types.js').Lesson} */
+/** @type {import('../types.js').Lesson} */
 export default {
   id: 'retry',
   title: 'Retry in the loop, or through the model',

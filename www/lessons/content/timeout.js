@@ -1,7 +1,7 @@
 import code from 'source:src/agent/answers.rs#failed-call';
-import { plural } from '../ui/format.js';
+import { plural } from '../../ui/format.js';
 
-/** @type {import('./types.js').Lesson} */
+/** @type {import('../types.js').Lesson} */
 export default {
   id: 'timeout',
   title: 'A timeout does not tell you whether it happened',

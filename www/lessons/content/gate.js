@@ -1,7 +1,7 @@
 import code from 'source:src/agent/next.rs#gate';
-import { plural } from '../ui/format.js';
+import { plural } from '../../ui/format.js';
 
-/** @type {import('./types.js').Lesson} */
+/** @type {import('../types.js').Lesson} */
 export default {
   id: 'gate',
   title: 'The gate is code',

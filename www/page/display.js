@@ -1,0 +1,28 @@
+/** What of the page is shown and in which form: tabs, panels, help. It says nothing of the run. */
+
+/** @typedef {'scenario' | 'trace' | 'places'} Tab */
+
+export class Display {
+  /** @type {Tab} */
+  tab = 'trace';
+  /** Of the record that is read. @type {'changes' | 'state'} */
+  side = 'changes';
+  checkpointAsJson = false;
+  helpOpen = false;
+  /** Nobody has used the page in this browser. */
+  isNew = false;
+  /** The link has just been copied. */
+  shared = false;
+  #draw;
+
+  /** @param {() => void} draw */
+  constructor(draw) {
+    this.#draw = draw;
+  }
+
+  /** @param {Partial<Pick<Display, 'tab' | 'side' | 'checkpointAsJson' | 'helpOpen' | 'shared'>>} change */
+  show(change) {
+    Object.assign(this, change);
+    this.#draw();
+  }
+}
