@@ -1,5 +1,9 @@
 /** Puts the page together: creates its parts, loads what is wanted later, and draws. */
 import { html, render } from 'lit/html.js';
+// The sheets of the whole page come before those of its components, which are imported with them.
+import './ui/tokens.css';
+import './ui/pieces.css';
+import './ui/frame.css';
 import { listen } from './keys.js';
 import { createLayout } from './layout.js';
 import { errorText } from './page/notices.js';
@@ -7,9 +11,6 @@ import { openPage } from './page/open.js';
 import { createParts } from './parts.js';
 import init from './pkg/crashlab.js';
 import { embedded } from './store.js';
-import './ui/tokens.css';
-import './ui/pieces.css';
-import './ui/frame.css';
 import { keepQuiet } from './ui/mark.js';
 
 /** What the page was opened with. */
