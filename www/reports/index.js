@@ -1,14 +1,14 @@
 /**
- * How a run did: why it ended, what eight checks say of it, how long people looked, and what a herd of such agents does. It reads
- * the trace alone, of the present run or of a file, and is loaded when it is asked for.
+ * How a run did: why it ended, what the checks say, how long its decisions took, and what a fleet of such agents does. It reads the
+ * trace alone, of the present run or of a file, and is loaded when it is first opened.
  */
 import { html, nothing, render } from 'lit/html.js';
 import { WorkerClient } from '../worker/client.js';
 import { closeButton, fileButton, newWindow } from '../ui/window.js';
 import { checks } from './checks.js';
+import { decisionTimes, decisionTimesOf } from './decision-times.js';
 import { diagnosis } from './diagnosis.js';
-import { herd, hasHerd, SPAN_MS } from './herd.js';
-import { looks, looksOf } from './looks.js';
+import { fleet, hasFleet, SPAN_MS } from './fleet.js';
 import '../ui/shared.js';
 import 'sheet:./reports.css';
 
@@ -50,7 +50,7 @@ class Report {
   /** @type {{ evaluation: Evaluation, diagnosis: Diagnosis | undefined }[] | null} */
   #runs = null;
   #complaint = '';
-  /** @type {import('./herd.js').Curves | null} */
+  /** @type {import('./fleet.js').Curves | null} */
   #curves = null;
   #host;
   #dialog;
@@ -61,7 +61,7 @@ class Report {
     this.#dialog = dialog;
   }
 
-  /** What stands in the trace that the page shows. */
+  /** Reads the trace that the page shows. */
   async read() {
     const host = this.#host;
     const about = host.about();
@@ -77,13 +77,13 @@ class Report {
           ['evaluate', 'diagnose'].map((name) => client.call(name, trace)),
         );
         const ends = /** @type {Diagnosis[]} */ (diagnoses);
-        this.#runs = /** @type {Evaluation[]} */ (evaluations).map((evaluation, place) => ({
+        this.#runs = /** @type {Evaluation[]} */ (evaluations).map((evaluation, index) => ({
           evaluation,
-          diagnosis: ends[place],
+          diagnosis: ends[index],
         }));
         this.#draw();
       }
-      if (!host.foreign() && about && hasHerd(about.json)) {
+      if (!host.foreign() && about && hasFleet(about.json)) {
         const off = [...host.off()].filter((id) => id !== 'jitter');
         const [jittered, plain] = await Promise.all(
           [off, [...off, 'jitter']].map((off) =>
@@ -122,7 +122,7 @@ class Report {
       typeOf: (/** @type {number} */ record) => records[record]?.type ?? '',
       onSelect: (/** @type {number} */ record) => this.#select(record),
     };
-    const questions = foreign ? [] : looksOf(this.#host.questions());
+    const times = foreign ? [] : decisionTimesOf(this.#host.questions());
     render(
       html`<header>
           <h2 id="report-title">How did this run do?</h2>
@@ -150,8 +150,8 @@ class Report {
                     )
           }
           ${(this.#runs?.length ?? 0) > MOST_RUNS ? html`<p>This file has more runs; these are the first ${MOST_RUNS}.</p>` : nothing}
-          ${questions.length > 0 ? looks(questions, props) : nothing}
-          ${this.#curves ? herd(this.#curves) : nothing}
+          ${times.length > 0 ? decisionTimes(times, props) : nothing}
+          ${this.#curves ? fleet(this.#curves) : nothing}
         </div>`,
       this.#dialog,
     );

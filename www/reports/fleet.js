@@ -1,41 +1,41 @@
-/** What a herd of agents does to the service that they all need: requests over time, with jitter and without. */
+/** What a fleet of agents does to the service that they all need: requests over time, with jitter and without. */
 import { html, svg } from 'lit/html.js';
 import { duration } from '../ui/format.js';
 
 /**
- * @typedef {import('../pkg/crashlab.js').HerdView} Herd
- * @typedef {{ jittered: Herd, plain: Herd }} Curves
+ * @typedef {import('../pkg/crashlab.js').HerdView} Fleet
+ * @typedef {{ jittered: Fleet, plain: Fleet }} Curves
  */
 
 export const SPAN_MS = 500;
 
 const WIDEST = 840;
 const NARROWEST = 280;
-/** What stands beside the plot, at the least. */
+/** The least that is beside the plot. */
 const AROUND = 64;
 const HEIGHT = 260;
 const LEFT = 44;
 const BOTTOM = 38;
 const TOP = 24;
 
-/** @param {string} json */
-export function hasHerd(json) {
+/** Whether a scenario is about a fleet. @param {string} json */
+export function hasFleet(json) {
   return 'herd' in JSON.parse(json);
 }
 
 /** @param {Curves} curves */
-export function herd({ jittered, plain }) {
+export function fleet({ jittered, plain }) {
   const { agents, tool, capacity_per_s, span_s } = jittered;
-  return html`<section class="herd" aria-labelledby="herd-title">
-    <h3 id="herd-title">${agents} agents and one service</h3>
+  return html`<section class="fleet" aria-labelledby="fleet-title">
+    <h3 id="fleet-title">${agents} agents and one service</h3>
     <p class="hint">
       Requests to <code>${tool}</code> in each ${duration(span_s)}. It serves ${capacity_per_s} a
       second once it is back.
     </p>
     ${plot(jittered, plain)}
     <ul class="legend">
-      <li><span class="with"></span>With jitter: ${sentence(jittered)}</li>
-      <li><span class="without"></span>Without: ${sentence(plain)}</li>
+      <li><span class="with"></span>With jitter: ${load(jittered)}</li>
+      <li><span class="without"></span>Without: ${load(plain)}</li>
     </ul>
     <details>
       <summary>The figures as a table</summary>
@@ -44,16 +44,16 @@ export function herd({ jittered, plain }) {
   </section>`;
 }
 
-/** @param {Herd} herd */
-function sentence({ requests, served_agents, agents, most_at_once, last_served_s }) {
+/** How much the service had to bear, in a sentence. @param {Fleet} fleet */
+function load({ requests, served_agents, agents, most_at_once, last_served_s }) {
   const all = served_agents === agents;
   const end = last_served_s === null ? '' : `, the last after ${duration(last_served_s)}`;
   return `${requests} requests, at most ${most_at_once} repeated ones in the same millisecond; ${all ? 'all' : served_agents} of ${agents} agents served${end}.`;
 }
 
 /**
- * @param {Herd} jittered
- * @param {Herd} plain
+ * @param {Fleet} jittered
+ * @param {Fleet} plain
  */
 function plot(jittered, plain) {
   // A unit is a pixel, so that the words have their size on every screen.
@@ -63,7 +63,7 @@ function plot(jittered, plain) {
   const most = Math.max(1, ...[...jittered.buckets, ...plain.buckets].map((one) => one.requests));
   const x = (/** @type {number} */ s) => LEFT + (s / (spans * span_s)) * (width - LEFT - 8);
   const y = (/** @type {number} */ n) => HEIGHT - BOTTOM - (n / most) * (HEIGHT - BOTTOM - TOP);
-  const steps = (/** @type {Herd} */ { buckets }) =>
+  const steps = (/** @type {Fleet} */ { buckets }) =>
     buckets
       .map(
         ({ requests }, i) =>
@@ -99,12 +99,12 @@ function ticks(end, about) {
 }
 
 /**
- * @param {Herd} jittered
- * @param {Herd} plain
+ * @param {Fleet} jittered
+ * @param {Fleet} plain
  */
 function table(jittered, plain) {
   const spans = Math.max(jittered.buckets.length, plain.buckets.length);
-  const cells = (/** @type {Herd} */ { buckets }, /** @type {number} */ i) =>
+  const cells = (/** @type {Fleet} */ { buckets }, /** @type {number} */ i) =>
     html`<td>${buckets[i]?.requests ?? 0}</td>
       <td>${buckets[i]?.served ?? 0}</td>`;
   return html`<table>

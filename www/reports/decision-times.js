@@ -1,10 +1,10 @@
-/** How long a person looked at each question. Whoever is asked twelve times looks at the twelfth as long as at nothing. */
+/** How long a person took for each decision. Somebody who is asked twelve times hardly reads the twelfth question. */
 import { html, nothing } from 'lit/html.js';
 import { duration } from '../ui/format.js';
 
 /**
  * @typedef {import('../pkg/crashlab.js').Question} Question
- * @typedef {object} Look
+ * @typedef {object} DecisionTime
  * @property {Question} question
  * @property {number | null} seconds  Null: not decided.
  */
@@ -14,9 +14,9 @@ const MOST = 50;
 
 /**
  * @param {Question[]} inbox
- * @returns {Look[]}
+ * @returns {DecisionTime[]}
  */
-export function looksOf(inbox) {
+export function decisionTimesOf(inbox) {
   return inbox.map((question) => ({
     question,
     seconds: question.decided_s === null ? null : question.decided_s - question.asked_s,
@@ -24,14 +24,14 @@ export function looksOf(inbox) {
 }
 
 /**
- * @param {Look[]} looks
+ * @param {DecisionTime[]} times
  * @param {import('./proof.js').Trace} trace
  */
-export function looks(looks, { onSelect }) {
-  const longest = Math.max(...looks.map(({ seconds }) => seconds ?? 0), 0.001);
-  return html`<section class="looks" aria-labelledby="looks-title">
-    <h3 id="looks-title">How long did the person look?</h3>
-    <p class="hint">${sentence(looks)}</p>
+export function decisionTimes(times, { onSelect }) {
+  const longest = Math.max(...times.map(({ seconds }) => seconds ?? 0), 0.001);
+  return html`<section class="decision-times" aria-labelledby="decision-times-title">
+    <h3 id="decision-times-title">How long did the person look?</h3>
+    <p class="hint">${summary(times)}</p>
     <table>
       <thead>
         <tr>
@@ -42,10 +42,10 @@ export function looks(looks, { onSelect }) {
         </tr>
       </thead>
       <tbody>
-        ${looks.slice(0, MOST).map(
-          ({ question, seconds }, place) =>
+        ${times.slice(0, MOST).map(
+          ({ question, seconds }, index) =>
             html`<tr>
-              <th scope="row">${place + 1}</th>
+              <th scope="row">${index + 1}</th>
               <td>
                 ${
                   question.record === null
@@ -80,9 +80,9 @@ export function looks(looks, { onSelect }) {
   </section>`;
 }
 
-/** @param {Look[]} looks */
-function sentence(looks) {
-  const decided = looks.flatMap(({ seconds }) => (seconds === null ? [] : [seconds]));
+/** @param {DecisionTime[]} times */
+function summary(times) {
+  const decided = times.flatMap(({ seconds }) => (seconds === null ? [] : [seconds]));
   if (decided.length === 0) return 'Nothing has been decided yet.';
   if (decided.length === 1) return `One question, ${duration(decided[0])}.`;
   const [first, last] = [decided[0], decided[decided.length - 1]];
