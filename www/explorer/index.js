@@ -1,13 +1,13 @@
 /**
- * The fault explorer: every crash and every fault within bounds, beside the page. It is loaded when it is opened, and computes
- * nothing itself: a worker searches, this says how far it is and shows what was found.
+ * The fault explorer: every crash and every fault within bounds. It is loaded when it is first opened, and computes nothing itself: a
+ * worker searches, and this shows its progress and its results.
  */
 import { html, nothing, render } from 'lit/html.js';
 import { readText } from '../editor/files.js';
 import { glyph } from '../ui/glyph.js';
 import { closeButton, fileButton, newWindow } from '../ui/window.js';
 import { bounds } from './choices.js';
-import { isWhole, keep, keyOf, recall, summary } from './found.js';
+import { isWhole, keep, keyOf, recall, summary } from './results.js';
 import { broke, focusCell, legend, matrix, rove } from './matrix.js';
 import { play, save, showTrace } from './play.js';
 import { Progress } from './progress.js';
@@ -44,8 +44,8 @@ import 'sheet:./run.css';
  * @property {number} [faults]
  * @property {number} [decisions]
  * @property {string[]} [off]
- * @property {boolean} [start]  Without waiting for the button.
- * @typedef {import('./found.js').Found} Found
+ * @property {boolean} [start]  Searches at once.
+ * @typedef {import('./results.js').Found} Found
  * @typedef {object} Story  A run that is read.
  * @property {SearchRun} run
  * @property {string} from
@@ -58,7 +58,7 @@ import 'sheet:./run.css';
 
 const DRAW_EVERY_MS = 100;
 
-/** It keeps its module between two visits. */
+/** Its worker keeps the last matrix and the last search while the explorer is closed. */
 const searcher = new Searcher();
 
 /** @type {Omit<Choices, 'scenario' | 'off'> & { view: View }} */
@@ -133,7 +133,7 @@ class Explorer {
     if (faults !== undefined) this.#choices[key] = faults;
   }
 
-  // --- What is asked -----------------------------------------------------------------------------------------------------------
+  // --- The question ------------------------------------------------------------------------------------------------------------
 
   /** @param {Partial<Choices & { view: View }>} change */
   #choose(change) {
@@ -146,11 +146,11 @@ class Explorer {
     this.recall();
   }
 
-  /** What is chosen may have been searched before: then that is the answer. */
+  /** Shows the result of what is chosen, if that has been searched before. */
   recall() {
     const found = this.#found;
     this.#said = found ? summary(found) : '';
-    if (found) this.#announce(found);
+    if (found) this.#publish(found);
     this.draw();
   }
 
@@ -201,7 +201,7 @@ class Explorer {
     return { ...common, mechanisms, crashes, faults, states };
   }
 
-  /** What is wrong is said when somebody asks. */
+  /** Prepares the worker for a search. A failure is reported by the search itself. */
   async warm() {
     const isNew = this.#question() === null;
     await this.#options()
@@ -228,46 +228,46 @@ class Explorer {
       keep(keyOf(view, options), found);
       this.#running = found;
       const here = found;
-      this.#tell(view === 'matrix' ? 'The matrix is being filled.' : 'The search has begun.');
+      this.#say(view === 'matrix' ? 'The matrix is being filled.' : 'The search has begun.');
       if (view === 'matrix')
         await searcher.matrix(options, (news) => {
           here.matrix = news.view ?? here.matrix;
-          if (news.column && here.matrix) here.matrix.columns[news.place] = news.column;
-          progress.hear(news.progress);
-          this.#hear(here);
+          if (news.column && here.matrix) here.matrix.columns[news.index] = news.column;
+          progress.update(news.progress);
+          this.#update(here);
         });
       else
         await searcher.search(options, (news) => {
           here.verdicts = news.verdicts;
           progress.runs = news.runs;
-          progress.hear(news.progress);
-          this.#hear(here);
+          progress.update(news.progress);
+          this.#update(here);
         });
       progress.end('done');
       this.#running = null;
-      this.#announce(found);
-      this.#tell(summary(found));
+      this.#publish(found);
+      this.#say(summary(found));
     } catch (error) {
       const { name, message } = /** @type {Error} */ (error);
       if (name === 'AbortError') return;
       progress.end('failed');
       this.#running = null;
-      // What it kept may be broken.
+      // The worker's state may be broken.
       searcher.cancel();
       this.#complaint = message;
       this.draw();
     }
   }
 
-  /** Whoever wants to know what is found can hear it. @param {Found} found */
-  #announce(found) {
+  /** Tells the lessons, which are about some searches. @param {Found} found */
+  #publish(found) {
     dispatchEvent(new CustomEvent('crashlab:found', { detail: found }));
   }
 
-  /** Every three seconds the figures are read out. Drawing is left out where it would keep the search waiting. @param {Found} found */
-  #hear(found) {
-    if (found.progress.isTimeToTell()) this.#said = found.progress.sentence();
-    this.#announce(found);
+  /** News of the search. Not each of them is drawn, as that would slow the search down. @param {Found} found */
+  #update(found) {
+    if (found.progress.isTimeToAnnounce()) this.#said = found.progress.summary();
+    this.#publish(found);
     this.#soon ||= setTimeout(() => this.draw(), DRAW_EVERY_MS);
   }
 
@@ -278,8 +278,8 @@ class Explorer {
     this.#running = null;
     searcher.cancel();
     found.progress.end('cancelled');
-    this.#tell(summary(found));
-    // The next search need not wait for the module either.
+    this.#say(summary(found));
+    // The next search should not wait for the worker either.
     setTimeout(() => void this.warm());
   }
 
@@ -324,8 +324,8 @@ class Explorer {
       },
       () => [],
       () => {
-        const place = found.verdicts?.findIndex(({ id }) => id === invariant) ?? -1;
-        const row = this.#dialog.querySelectorAll('.verdicts tbody tr')[place];
+        const index = found.verdicts?.findIndex(({ id }) => id === invariant) ?? -1;
+        const row = this.#dialog.querySelectorAll('.verdicts tbody tr')[index];
         /** @type {HTMLElement | null | undefined} */ (row?.querySelector('button'))?.focus();
       },
     );
@@ -338,12 +338,12 @@ class Explorer {
    * @param {() => void} back
    */
   async #read(ask, about, others, back) {
-    this.#tell('Fetching the run…');
+    this.#say('Fetching the run…');
     try {
       const found = await ask();
-      if (!found?.run) return this.#tell('There is no such run.');
+      if (!found?.run) return this.#say('There is no such run.');
       this.#story = { ...about, run: found, others: others(found.invariant.id), back };
-      this.#tell('');
+      this.#say('');
       this.#focus('#run-title');
       this.#dialog.querySelector('.parting')?.scrollIntoView({ block: 'center' });
     } catch (error) {
@@ -366,11 +366,11 @@ class Explorer {
 
   #save() {
     const { run, options } = /** @type {Story} */ (this.#story);
-    // Whoever presses twice wants one.
+    // A double press saves one file.
     if (!run.run.replay || performance.now() - this.#saved < 1000) return;
     this.#saved = performance.now();
     save(run.run.replay, options);
-    this.#tell(
+    this.#say(
       'Saved. Turn it into a test: put the file into tests/replays/, and cargo test replays it and compares every byte of the log.',
     );
   }
@@ -405,8 +405,8 @@ class Explorer {
     this.#story = null;
     this.#complaint = '';
     const back = () => this.#focus('.file input');
-    this.#replayed = { name: file.name, back, run: null, misfit: null, told: null };
-    this.#tell(`Replaying ${file.name}…`);
+    this.#replayed = { name: file.name, back, run: null, misfit: null, file: null };
+    this.#say(`Replaying ${file.name}…`);
     this.#focus('#replayed-title');
     const here = this.#replayed;
     try {
@@ -415,11 +415,11 @@ class Explorer {
       // A file that brings its scenario along needs no other.
       const scenario = await this.#json(id).catch(() => undefined);
       here.run = await searcher.replay(text, scenario);
-      here.told = JSON.parse(text);
+      here.file = JSON.parse(text);
     } catch (error) {
       here.misfit = /** @type {Error} */ (error).message;
     }
-    if (this.#replayed === here) this.#tell('');
+    if (this.#replayed === here) this.#say('');
   }
 
   /** @param {string} part */
@@ -427,10 +427,10 @@ class Explorer {
     /** @type {HTMLElement | null} */ (this.#dialog.querySelector(part))?.focus();
   }
 
-  // --- What is seen ------------------------------------------------------------------------------------------------------------
+  // --- Drawing -----------------------------------------------------------------------------------------------------------------
 
   /** @param {string} said */
-  #tell(said) {
+  #say(said) {
     this.#said = said;
     this.draw();
   }

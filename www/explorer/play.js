@@ -35,7 +35,7 @@ export function play(host, runs) {
 }
 
 /**
- * Shows a log as what it is: a trace without a run behind it.
+ * Shows a log as a trace without a run.
  * @param {Host} host
  * @param {string} name
  * @param {string} log

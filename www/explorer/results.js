@@ -1,4 +1,4 @@
-/** What searches have said, and what they were asked. It is kept while the page lives, so that nobody has to ask twice. */
+/** The results of searches, by what was asked. They are kept until the page is closed, so that the same question costs nothing. */
 import { count } from '../ui/format.js';
 
 /**
@@ -29,7 +29,7 @@ export function keep(key, found) {
   if (kept.size > MOST) kept.delete(oldest);
 }
 
-/** Everything within the bounds has been seen. @param {Found} found */
+/** Every state within the bounds has been seen. @param {Found} found */
 export const isWhole = ({ progress }) => progress.state === 'done' && !progress.hitLimit;
 
 /** @param {Found} found */
@@ -38,7 +38,7 @@ export function summary(found) {
   const how = progress.state === 'cancelled' ? 'Cancelled. ' : '';
   const said = progress.hitLimit
     ? `Stopped at ${progress.limit(options.states)}.`
-    : progress.sentence();
+    : progress.summary();
   const soFar = isWhole(found) ? '' : ' so far';
   if (matrix) {
     const cells = matrix.columns.flatMap(({ cells }) => cells ?? []);

@@ -26,7 +26,7 @@ export class Searcher {
 
   /**
    * @param {SearchOptions} options
-   * @param {(news: { view?: MatrixView, column?: MatrixColumn, place: number, progress: MatrixProgress }) => void} onProgress  First all
+   * @param {(news: { view?: MatrixView, column?: MatrixColumn, index: number, progress: MatrixProgress }) => void} onProgress  First all
    *   of it, then each column as it is filled, and in between how far it is.
    * @returns {Promise<void>}
    */

@@ -8,10 +8,10 @@ import { Explorer, Matrix } from '../study/crashlab.js';
 
 /** How long it works before it reads its messages again. */
 const SLICE_MS = 30;
-/** States between two looks at the clock. */
+/** States that it expands before it reads the clock again. */
 const STATES = 250;
 const WARM_STATES = 3000;
-const TELL_EVERY_MS = 100;
+const REPORT_EVERY_MS = 100;
 const TOO_LARGE = 'The search has outgrown the memory that it may have. Choose smaller bounds.';
 
 /** @type {{ key: string, matrix: Matrix } | null} */
@@ -19,12 +19,12 @@ let kept = null;
 /** @type {{ key: string, explorer: Explorer } | null} */
 let searched = null;
 
-/** @typedef {(value: unknown) => void} Tell  Reports progress to the page. */
+/** @typedef {(progress: unknown) => void} Report  Reports progress to the page. */
 
 const tasks = {
   /**
    * Loads the module and lets it do a little, so that what it does most is machine code by the first press.
-   * @param {Tell} _
+   * @param {Report} _
    * @param {SearchOptions} options
    */
   async warm(_, options) {
@@ -36,28 +36,28 @@ const tasks = {
     explorer.free();
   },
 
-  /** @param {Tell} tell @param {SearchOptions} options */
-  async matrix(tell, options) {
+  /** @param {Report} report @param {SearchOptions} options */
+  async matrix(report, options) {
     kept?.matrix.free();
     kept = null;
     const matrix = new Matrix(options);
     kept = { key: JSON.stringify(options), matrix };
-    let told = 0;
+    let sent = 0;
     let last = 0;
-    tell({ view: matrix.view(), progress: matrix.step(0) });
+    report({ view: matrix.view(), progress: matrix.step(0) });
     await sliced(() => {
       const progress = matrix.step(STATES);
-      const isTime = performance.now() - last > TELL_EVERY_MS;
-      if (isTime || told < progress.columns) last = performance.now();
-      for (; told < progress.columns; told++)
-        tell({ column: matrix.column(told), place: told, progress });
-      if (isTime) tell({ progress });
+      const isTime = performance.now() - last > REPORT_EVERY_MS;
+      if (isTime || sent < progress.columns) last = performance.now();
+      for (; sent < progress.columns; sent++)
+        report({ column: matrix.column(sent), index: sent, progress });
+      if (isTime) report({ progress });
       return progress.done;
     });
   },
 
   /**
-   * @param {Tell} _
+   * @param {Report} _
    * @param {SearchOptions} options
    * @param {number} row
    * @param {number} column
@@ -75,8 +75,8 @@ const tasks = {
     return matrix.run(row, column, invariant);
   },
 
-  /** @param {Tell} tell @param {SearchOptions} options */
-  async search(tell, options) {
+  /** @param {Report} report @param {SearchOptions} options */
+  async search(report, options) {
     searched?.explorer.free();
     searched = null;
     const explorer = new Explorer(options);
@@ -84,17 +84,17 @@ const tasks = {
     let last = 0;
     await sliced(() => {
       const progress = explorer.step(STATES);
-      // Whoever looks sees no more than this.
-      if (progress.done || performance.now() - last > TELL_EVERY_MS) {
+      // Nobody could read more reports than this.
+      if (progress.done || performance.now() - last > REPORT_EVERY_MS) {
         last = performance.now();
         const runs = progress.done ? (explorer.runs() ?? null) : null;
-        tell({ progress, verdicts: explorer.verdicts(), runs });
+        report({ progress, verdicts: explorer.verdicts(), runs });
       }
       return progress.done;
     });
   },
 
-  /** @param {Tell} _ @param {SearchOptions} options @param {string} invariant */
+  /** @param {Report} _ @param {SearchOptions} options @param {string} invariant */
   async run(_, options, invariant) {
     const key = JSON.stringify(options);
     if (searched?.key !== key) {
@@ -102,7 +102,7 @@ const tasks = {
       searched = { key, explorer: new Explorer(options) };
     }
     const { explorer } = searched;
-    // After a cancelled search it goes on until it has the same run again.
+    // After a cancelled search it continues until it has the same run again.
     for (;;) {
       const run = explorer.run(invariant);
       if (run) return run;
@@ -140,14 +140,14 @@ export const isTask = (name) => Object.hasOwn(tasks, name);
 /**
  * @param {string} name
  * @param {unknown[]} args
- * @param {Tell} tell
+ * @param {Report} report
  */
-export async function runTask(name, args, tell) {
-  const task = /** @type {(tell: Tell, ...args: unknown[]) => Promise<unknown>} */ (
+export async function runTask(name, args, report) {
+  const task = /** @type {(report: Report, ...args: unknown[]) => Promise<unknown>} */ (
     tasks[/** @type {keyof typeof tasks} */ (name)]
   );
   try {
-    return await task(tell, ...args);
+    return await task(report, ...args);
   } catch (error) {
     // Rust checks the rest; what traps has run out of memory.
     throw error instanceof WebAssembly.RuntimeError ? new Error(TOO_LARGE) : error;
