@@ -1,7 +1,7 @@
 /** Custom scenarios: the reader's own, in the browser's storage, each as the text that was typed, under its id. */
 export const CUSTOM = 'crashlab:yours/';
 
-/** Those that can be chosen. Where nothing is kept, there are none. */
+/** Those that can be chosen: none where the browser keeps nothing. */
 export function customScenarios() {
   try {
     return Object.keys(localStorage)

@@ -7,7 +7,7 @@
  * @property {string | null} scenario
  * @property {string[]} off  The mechanisms that are switched off.
  * @property {string | null} seed
- * @property {{ deeds: Deed[], moment: number } | null} done  What was done to the run, and where it stood.
+ * @property {{ deeds: Deed[], moment: number } | null} done  What was done to the run, and how many half steps it went.
  * @property {number} branch
  * @property {number | null} at  The record that was looked at.
  * @property {string | null} is  What that record was, as `signOf` says it.
@@ -73,7 +73,7 @@ export function write({ scenario, off, seed, done, branch, at, is }) {
 }
 
 /**
- * A sentence, if whoever gets the link cannot follow it.
+ * A sentence, if others cannot follow the link.
  * @param {{ id: string, own?: boolean }[]} scenarios
  * @param {string} id
  * @param {string} [checkpoint]  With which the run began.
@@ -82,7 +82,7 @@ export function doubt(scenarios, id, checkpoint) {
   if (checkpoint)
     return 'The link is copied, but a link has no room for the checkpoint with which this run began: it leads to a run from the beginning. Save the run as a file instead.';
   if (scenarios.some((one) => one.id === id && !one.own)) return null;
-  return 'The link is copied, and it leads to a scenario of your own, which only this browser has. Whoever gets it needs the file too: export it in the editor.';
+  return 'The link is copied, and it leads to a scenario of your own, which only this browser has. To follow it, others need the file too: export it in the editor.';
 }
 
 /**
@@ -100,7 +100,7 @@ export function complaints({ complaint, scenario, off }, { scenarios, mechanisms
 }
 
 /**
- * Replays the run of a link, and selects the record that it names. False: it tells of no run, or not of one that can be had again.
+ * Replays the run of a link, and selects the record that it names. False: it has no run, or one that cannot be replayed.
  * @param {Link} link
  * @param {object} parts
  * @param {import('./page/scenarios.js').Scenarios} parts.scenarios
@@ -151,7 +151,7 @@ function check(fragment) {
       `The seed of this link, “${seed}”, is not a whole number from 0 to ${LARGEST_SEED}.`,
     );
   const sum = fragment.get('sum');
-  // A link that somebody writes by hand names a scenario and a seed; one that tells a whole run is made by the page.
+  // A link with a whole run is made by the page; others may be written by hand, without a checksum.
   if (sum === null && !fragment.has('to')) return;
   if (sum !== sumOf(fragment))
     throw new Error(

@@ -85,7 +85,7 @@ function complaintAbout(url) {
   if (!URL.canParse(url)) return `\`${url}\` is no address, such as ${DEFAULT_URL}.`;
   const { protocol, hostname, username, password } = new URL(url);
   if (username || password)
-    return 'Browsers send to no address with a name or a password in it. Leave out what stands before the `@`; a key goes into the header.';
+    return 'Browsers send to no address with a name or a password in it. Leave out what is before the `@`; a key goes into the header.';
   const isHere = hostname === 'localhost' || hostname === '127.0.0.1';
   if (protocol === 'https:' || (protocol === 'http:' && isHere)) return null;
   return `The page sends only to https addresses, and to this computer over http (${DEFAULT_URL}).`;

@@ -6,7 +6,7 @@ import { titleOf } from '../custom-scenarios.js';
 import { field, jump } from './field.js';
 import { download, readText } from './files.js';
 import { mistakeOf } from './mistake.js';
-import { withFields } from './place.js';
+import { withFields } from './json-path.js';
 import * as drafts from './drafts.js';
 import '../ui/shared.js';
 import 'sheet:./editor.css';
@@ -67,7 +67,7 @@ class Editor {
     this.#dialog = dialog;
   }
 
-  /** Shows what the reader is at: the chosen scenario, unless a draft was left unfinished. */
+  /** Shows the chosen scenario, or else the draft that was left unfinished. */
   async begin() {
     const chosen = this.#host.about()?.id ?? '';
     const own = drafts.documents();
@@ -133,7 +133,7 @@ class Editor {
     return this.#host.shipped();
   }
 
-  /** Whether it can be run and saved; if not, what stands in the way is shown. */
+  /** Whether it can be run and saved; if not, its mistake is shown. */
   #isFine() {
     this.#check();
     if (!this.#mistake) return true;
@@ -155,7 +155,7 @@ class Editor {
     const isKept = drafts.save(this.#key, id, this.#text);
     this.#key = id;
     this.#warning = isKept ? '' : NOT_KEPT;
-    this.#tell(isKept ? `“${title}” is saved. It stands in the scenario menu under Yours.` : '');
+    this.#report(isKept ? `“${title}” is saved. It is in the scenario menu under Yours.` : '');
     // The button can do nothing more now, and would lose the focus.
     this.#area?.focus();
   }
@@ -165,7 +165,7 @@ class Editor {
     const free = this.#freeKey(`${id.slice(0, 50)}-copy`);
     const text = withFields(this.#text, { id: free, title: `${title} (copy)` });
     this.#begin(free, text);
-    this.#tell('This is your copy. It is kept as you type; Save puts it into the scenario menu.');
+    this.#report('This is your copy. It is kept as you type; Save puts it into the scenario menu.');
     this.#area?.focus();
   }
 
@@ -201,7 +201,7 @@ class Editor {
     this.#text = drafts.savedText(key) ?? before;
     this.#keep();
     this.#check();
-    this.#tell('Back to what is saved.', () => this.#begin(key, before));
+    this.#report('Back to what is saved.', () => this.#begin(key, before));
     this.#area?.focus();
   }
 
@@ -211,10 +211,10 @@ class Editor {
     const bringBack = drafts.drop(key);
     const next = drafts.documents()[0]?.key ?? this.#shipped[0].id;
     await this.#show(next);
-    this.#tell(`“${title}” is deleted.`, async () => {
+    this.#report(`“${title}” is deleted.`, async () => {
       bringBack();
       await this.#show(key);
-      this.#tell(`“${title}” is back.`);
+      this.#report(`“${title}” is back.`);
     });
     /** @type {HTMLElement | null} */ (this.#dialog.querySelector('.said button'))?.focus();
   }
@@ -224,7 +224,7 @@ class Editor {
    * @param {string} said
    * @param {(() => void) | null} [undo]
    */
-  #tell(said, undo = null) {
+  #report(said, undo = null) {
     this.#said = said;
     this.#undo = undo;
     this.#host.scenariosChanged();
@@ -236,7 +236,7 @@ class Editor {
   }
 
   /**
-   * Takes a scenario from a file. One that can be read is saved at once; any other is kept as it is, to be mended.
+   * Imports a scenario from a file. One that can be read is saved at once; any other is kept as a draft, to be corrected.
    * @param {File} file
    */
   async take(file) {
@@ -260,7 +260,7 @@ class Editor {
     }
     this.#begin(this.#freeKey(id || 'imported'), text);
     if (this.#mistake) {
-      this.#tell(`${file.name} is imported as a draft. Mend what is wrong with it, and save it.`);
+      this.#report(`${file.name} is imported as a draft. Correct its mistake, and save it.`);
       return this.#jump();
     }
     this.save();
@@ -274,7 +274,7 @@ class Editor {
     return this.#dialog.querySelector('textarea');
   }
 
-  // --- What is seen ------------------------------------------------------------------------------------------------------------
+  // --- Drawing -----------------------------------------------------------------------------------------------------------------
 
   #draw() {
     render([this.#head(), this.#body(), this.#foot()], this.#dialog);
@@ -289,7 +289,7 @@ class Editor {
         <select
           @change=${async (/** @type {Event} */ event) => {
             await this.#show(/** @type {HTMLSelectElement} */ (event.currentTarget).value);
-            this.#tell('');
+            this.#report('');
           }}
         >
           ${

@@ -1,18 +1,18 @@
 /**
- * Where a path stands in JSON text. The engine names mistakes by their path; whoever mends one wants the line.
+ * Finds a path in JSON text. The engine names mistakes by their path, and an author wants the line.
  *
- * @typedef {object} Place
+ * @typedef {object} Span
  * @property {number} start  Where its key begins, or its value, if it has no key.
  * @property {number} value  Where its value begins.
- * @property {number} end  Behind its value.
- * @property {string} rest  What of the text behind the path did not lead any deeper.
+ * @property {number} end  After its value.
+ * @property {string} rest  What is left of the path and of the text after it: that leads no deeper.
  */
 
 /**
  * Follows a path as far as it leads: what is missing is looked for in what should hold it.
  * @param {string} text  Valid JSON; for other text, whatever can be found of it.
  * @param {string} said  Begins with the path, such as `$.task.id: missing`.
- * @returns {Place}
+ * @returns {Span}
  */
 export function follow(text, said) {
   const walk = new Walk(text);
@@ -23,7 +23,7 @@ export function follow(text, said) {
 class Walk {
   #at = 0;
   #text;
-  /** @type {Place} */
+  /** @type {Span} */
   found;
   #depth = -1;
 
@@ -47,7 +47,7 @@ class Walk {
     else if (first === '"') this.#string();
     else while (/[^\s,\]}]/.test(this.#text[this.#at] ?? ' ')) this.#at++;
     if (rest === null || depth < this.#depth) return;
-    // Of a key that stands twice, the last one counts.
+    // Of a key that is there twice, the last one counts.
     this.#depth = depth;
     this.found = { start: start ?? value, value, end: this.#at, rest };
   }
@@ -70,8 +70,8 @@ class Walk {
         this.#space();
         this.#at++;
       }
-      const behind = rest?.startsWith(name) ? rest.slice(name.length) : null;
-      this.value(behind !== null && /^($|[.[:])/.test(behind) ? behind : null, depth + 1, start);
+      const after = rest?.startsWith(name) ? rest.slice(name.length) : null;
+      this.value(after !== null && /^($|[.[:])/.test(after) ? after : null, depth + 1, start);
       this.#space();
       if (this.#text[this.#at] === ',') this.#at++;
       else if (this.#at === start) return void (this.#at = this.#text.length);
@@ -97,7 +97,7 @@ class Walk {
 }
 
 /**
- * The place of a line and a column, both from 1.
+ * The offset of a line and a column, both counted from 1.
  * @param {string} text
  * @param {number} line
  * @param {number} column  In characters.
@@ -110,7 +110,7 @@ export function offsetOf(text, line, column) {
 }
 
 /**
- * The number of the line that a place is in, from 1.
+ * The line of an offset, counted from 1.
  * @param {string} text
  * @param {number} offset
  */

@@ -61,8 +61,8 @@ export function take(host, file) {
 function aboutCheckpoint(view) {
   if (!view?.storage.summary) return 'There is none yet.';
   return view.status === 'done'
-    ? 'The newest good one (.json). This run is done: other programs can read it, but nothing is left to go on with.'
-    : 'The newest good one (.json). Open it, and a new run goes on from it.';
+    ? 'The newest good one (.json). This run is done: other programs can read it, but nothing is left to do.'
+    : 'The newest good one (.json). Open it, and a new run continues from it.';
 }
 
 class Desk {
@@ -93,7 +93,7 @@ class Desk {
     dialog.className = 'window files';
     dialog.setAttribute('aria-labelledby', 'files-title');
     dialog.addEventListener('close', () => {
-      // It may have been opened again before it was told.
+      // It may have been opened again before this event.
       if (dialog.open) return;
       this.#reading?.reading.cancel();
       this.#sending?.cancel();
@@ -116,7 +116,7 @@ class Desk {
     this.#dialog.showModal();
   }
 
-  // --- In ----------------------------------------------------------------------------------------------------------------------
+  // --- Opening -----------------------------------------------------------------------------------------------------------------
 
   /** @param {File} file */
   async take(file) {
@@ -170,7 +170,7 @@ class Desk {
         });
       } catch (error) {
         if (!isShown()) return false;
-        // Far behind a good start it turns out to be no trace.
+        // After a good start it turns out to be no trace.
         host.closeTrace();
         throw error;
       }
@@ -201,7 +201,7 @@ class Desk {
     }
   }
 
-  // --- Out ---------------------------------------------------------------------------------------------------------------------
+  // --- Saving and sending ---------------------------------------------------------------------------------------------------------------------
 
   /** @param {() => Promise<void> | void} action */
   async #out(action) {
@@ -262,7 +262,7 @@ class Desk {
     });
   }
 
-  // --- The window --------------------------------------------------------------------------------------------------------------
+  // --- Drawing -----------------------------------------------------------------------------------------------------------------
 
   #draw() {
     render(
@@ -275,7 +275,7 @@ class Desk {
         </div>`,
       this.#dialog,
     );
-    // Who was on a button that is gone stays in the window.
+    // When a focused button disappears, the focus stays in the window.
     const parts = /** @type {HTMLElement | null} */ (this.#dialog.querySelector('.parts'));
     if (this.#dialog.open && document.activeElement === document.body) parts?.focus();
   }
@@ -315,7 +315,7 @@ class Desk {
       <h4>The checkpoint of ticket ${task_id}, after step ${step}</h4>
       <p>
         ${name} has ${plural(messages, 'message')} and counts ${plural(llm_calls, 'model call')}. A
-        new run goes on with what the agent knew. The world does not: its books begin as the
+        new run continues with what the agent knew. The world does not: its books begin as the
         scenario has them, without what the other run did there.
         ${approvals > 0 ? 'What people approved then is asked again.' : nothing}
       </p>

@@ -56,7 +56,7 @@ export async function open(host, record) {
 }
 
 /**
- * Who handed the run over, as its `run_start` says, and what the scenario would have them be.
+ * Who handed the run over: as its `run_start` says, and as the scenario wants it.
  * @param {Host} host
  * @returns {{ traceparent?: string, tracestate?: string, invalid?: string }}
  */
@@ -91,8 +91,8 @@ function requestPart(request, { traceparent, tracestate, invalid }) {
         traceparent
           ? html`The run was handed over by
               <code>${traceparent}</code
-              >${tracestate ? html` with <code>${tracestate}</code>` : ''}: its calls stand in that
-              trace.`
+              >${tracestate ? html` with <code>${tracestate}</code>` : ''}: its calls are part of
+              that trace.`
           : invalid
             ? html`The scenario names a caller, <code>${invalid}</code>, which is no valid
                 <code>traceparent</code>: it is ignored, together with its <code>tracestate</code>.`

@@ -1,5 +1,5 @@
 /**
- * Reads a file: first what it is, then what is in it. It touches nothing of the page; whoever asked decides what to do with it.
+ * Reads a file: first what it is, then what is in it. It changes nothing in the page.
  *
  * @typedef {import('../pkg/crashlab.js').RecordView} RecordView
  * @typedef {import('../study/crashlab.js').TraceRow} TraceRow
@@ -160,8 +160,8 @@ export class Reading {
     /** @type {import('../study/crashlab.js').TracePart} */
     const { part, rows } = JSON.parse(json);
     const texts = text.split('\n');
-    for (const [place, row] of rows.entries()) {
-      row.record.line = texts[place];
+    for (const [index, row] of rows.entries()) {
+      row.record.line = texts[index];
       if (row.form !== 'known') unusual.set(row.record.index, row);
       records.push(row.record);
     }
@@ -173,7 +173,7 @@ export class Reading {
   #lines(lines) {
     const now = this.#next ?? this.#call('trace_read', lines);
     this.#next = now.then(() => this.#call('trace_read', LINES));
-    // If it fails, it fails for whoever awaits it.
+    // A failure is reported by the call that awaits it.
     this.#next.catch(() => {});
     return now;
   }

@@ -8,7 +8,11 @@
 /** The refund has happened, and its answer is still on its way. */
 export const AFTER_REFUND = 'after the refund happened';
 
-/** The one place that compares: a point is told by its label, as neither a gap nor a record has an id. @param {string} label @param {string} point */
+/**
+ * The only comparison: a point is recognised by its label, as neither a gap nor a record has an id.
+ * @param {string} label
+ * @param {string} point
+ */
 const isCrashPoint = (label, point) => label.includes(point);
 
 /** @param {Gap | null} gap @param {string} point */

@@ -170,7 +170,7 @@ export class Lessons {
     this.route();
   }
 
-  /** Where the eyes go, the keys go too. */
+  /** The focus follows to the head of the lesson. */
   #focus() {
     const head = document.getElementById('lesson-head');
     head?.focus({ preventScroll: true });
@@ -206,7 +206,7 @@ export class Lessons {
     const entry = this.#entry;
     const run = lesson.search ? 'search' : now.view.run_id;
     const begins = !lesson.search && now.begun && this.#prepared === run;
-    // Who runs instead of betting has chosen.
+    // Running instead of betting is a choice, too.
     if (begins && this.#step === 'bet') queueMicrotask(() => this.#go('do'));
     const isKnown = entry.run === run;
     now.isAnothers = !lesson.search && now.begun && !begins && !isKnown;
@@ -332,10 +332,10 @@ export class Lessons {
     this.#go('bet');
   }
 
-  // --- What is seen --------------------------------------------------------------------------------------------------------------
+  // --- Drawing -------------------------------------------------------------------------------------------------------------------
 
   /**
-   * What stands in the place of the scenario's text.
+   * What is shown instead of the scenario's text.
    * @param {unknown} switches  All mechanisms.
    */
   text(switches) {

@@ -79,7 +79,7 @@ export function lesson(props) {
   </section>`;
 }
 
-/** Whether the reader has named the mechanism that is missing. @param {View} props */
+/** Whether the reader has named the missing mechanism. @param {View} props */
 function isNamed({ lesson, entry }) {
   return lesson.goals.every(({ choices }, index) => !choices || entry.met[index]);
 }
@@ -312,7 +312,7 @@ function knobs(props, goal) {
           ? html`<button class="button small" @click=${() => onAgain()}>
                 ${glyph('reset')}Set up a new run
               </button>
-              ${pending ? html`<p>The present run goes on as it began.</p>` : nothing}`
+              ${pending ? html`<p>The present run continues as it began.</p>` : nothing}`
           : nothing
     }
   </div>`;

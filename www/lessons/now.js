@@ -31,9 +31,9 @@ export class Now {
   search;
   /** What was searched: nothing, what the lesson asks for, or something else. @type {'' | 'this' | 'other'} */
   searched;
-  /** Its scenario was edited, or it goes on from a checkpoint of another run. */
+  /** Its scenario was edited, or it began with a checkpoint of another run. */
   isChanged;
-  /** It has begun elsewhere than in this lesson. */
+  /** It did not begin in this lesson. */
   isAnothers = false;
   /** The crash point that is armed. */
   armed;

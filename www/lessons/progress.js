@@ -63,7 +63,7 @@ export class Progress {
     try {
       this.#read();
     } catch {
-      // Whoever has written it has to say so.
+      // The tab that wrote it reports it.
     }
   }
 

@@ -34,7 +34,7 @@
  * @property {(now: Now) => boolean} [done]
  * @property {(record: import('./now.js').RecordView) => boolean} [at]  It is done by selecting such a record.
  * @property {Tool} [tool]  What it is done with.
- * @property {boolean} [looks]  It only looks, and can be done when the run is over.
+ * @property {boolean} [looks]  It changes nothing, and can be done when the run is over.
  *
  * @typedef {object} Goal
  * @property {string} say

@@ -1,6 +1,6 @@
 /**
- * The lists of a view that only grow. The engine sends what is new, so that a frame costs the same late in a run as early; here they
- * are kept whole.
+ * The lists of a view that only grow. The engine sends what is new, so that a frame costs the same late in a run as early; this
+ * keeps the whole lists.
  *
  * @typedef {import('../pkg/crashlab.js').LabView} LabView
  */
@@ -42,8 +42,8 @@ export class Growing {
         /** @type {Record<string, unknown>} */ (/** @type {unknown} */ (world))[list] = kept[list];
       }
       for (const question of world.inbox) {
-        const place = kept.inbox.findIndex(({ seq }) => seq === question.seq);
-        kept.inbox.splice(place < 0 ? kept.inbox.length : place, 1, question);
+        const index = kept.inbox.findIndex(({ seq }) => seq === question.seq);
+        kept.inbox.splice(index < 0 ? kept.inbox.length : index, 1, question);
       }
       world.inbox = kept.inbox;
     }

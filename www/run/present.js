@@ -267,7 +267,7 @@ export class PresentRun {
     return this.#lab?.checkpoint_json() ?? '';
   }
 
-  /** Reads what there is to show, now. */
+  /** Reads what there is to show. */
   refresh() {
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
@@ -284,14 +284,14 @@ export class PresentRun {
     this.#events.changed();
   }
 
-  /** Shows what has happened with the next frame, however much that is. */
+  /** Refreshes with the next frame, however often that is asked for until then. */
   refreshSoon() {
     this.#frame ||= requestAnimationFrame(() => this.refresh());
   }
 
   /**
    * @param {() => unknown} action
-   * @returns {boolean} Whether it worked; if not, the run is not driven on and the page has been told.
+   * @returns {boolean} Whether it worked; if not, the driver has been stopped and the failure reported.
    */
   attempt(action) {
     try {

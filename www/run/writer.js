@@ -1,6 +1,6 @@
 /**
- * One writer per run and browser, by a Web Lock. The lock is polite: who takes a run over steals it, and who loses it is told. What
- * really keeps a second writer out is the epoch in the log. Without Web Locks everybody writes, and the epoch alone decides.
+ * One writer per run and browser, by a Web Lock. A tab that takes a run over steals the lock, and the tab that loses it is told. The
+ * lock is a courtesy: the epoch in the log is what keeps a second writer out, and without Web Locks it alone decides.
  */
 const locks = globalThis.navigator?.locks;
 

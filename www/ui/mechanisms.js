@@ -20,7 +20,7 @@ export function mechanisms({ all, off, pending, onSwitch, onRestart, invariants,
     <p class="hint">
       ${
         pending
-          ? html`The present run goes on as it began.
+          ? html`The present run continues as it began.
               <button class="link" @click=${onRestart}>Start anew with these switches</button>`
           : 'Take one away and see what breaks.'
       }

@@ -1,4 +1,4 @@
-/** What to do first, where the run will stand. */
+/** What to do first, shown as long as there is no run. */
 import { html, nothing } from 'lit/html.js';
 import './ready.css';
 

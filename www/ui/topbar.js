@@ -7,7 +7,7 @@ import './topbar.css';
  * @typedef {object} Topbar
  * @property {{ id: string, title: string, own?: boolean }[]} scenarios
  * @property {string} scenario
- * @property {string} title  Of the scenario, which may stand in no list.
+ * @property {string} title  Of the scenario, which need not be one of `scenarios`.
  * @property {boolean} shared  The link has just been copied.
  * @property {(id: string) => void} onScenario
  * @property {() => void} onShare
