@@ -86,7 +86,7 @@ export function doubt(scenarios, id, checkpoint) {
 }
 
 /**
- * What in a link does not fit this page, in sentences.
+ * Sentences about what this page does not have and the link names.
  * @param {Link} link
  * @param {{ scenarios: { id: string }[], mechanisms: { id: string }[] }} known
  */
@@ -131,7 +131,7 @@ export async function follow(
 }
 
 /**
- * A short sign of a record, the same for the same record of the same run.
+ * A short hash of a record: the same for the same record of the same run.
  * @param {import('./pkg/crashlab.js').RecordView} record
  */
 export function signOf({ type, step, at_s, tool, attempt }) {
@@ -191,7 +191,7 @@ function deedsOf(text) {
       const [head, ...texts] = one.split(':');
       const act = Object.keys(LETTERS).find((word) => LETTERS[word] === head.slice(-1));
       const said = texts.map(decoded);
-      // A decision is somebody's.
+      // A decision has an approver.
       const lacks = (act === 'approved' || act === 'denied') && !said[0];
       if (!act || lacks || said.includes(null))
         throw new Error(

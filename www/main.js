@@ -18,7 +18,7 @@ const address = location.hash;
 const root = /** @type {HTMLElement} */ (document.getElementById('app'));
 const parts = createParts(draw);
 const { present, selection, decisions, display, commands, notices } = parts;
-/** What reads a run; null until there is a run to read. @type {import('./layout.js').Viewer | null} */
+/** Trace and timeline; null until they are needed. @type {import('./layout.js').Viewer | null} */
 let viewer = null;
 /** The windows over the page, loaded together with the viewer. @type {import('./dialogs.js').Dialogs | null} */
 let dialogs = null;
@@ -26,7 +26,7 @@ let dialogs = null;
 let loading = null;
 /** The viewer could not be loaded; it is loaded again when something needs it, and not by itself. */
 let failed = false;
-/** What teaches; null until it is first opened. @type {import('./lessons/index.js').Lessons | null} */
+/** Null until they are first opened. @type {import('./lessons/index.js').Lessons | null} */
 let lessons = null;
 /** What the page shows instead of its own frame; null unless it is in another page. @type {typeof import('./embed/index.js') | null} */
 let frame = null;
@@ -59,7 +59,7 @@ try {
     ArrowDown: () => selection.move(1, neighbour),
     Escape: () => selection.backToNow(),
   });
-  // A visitor who moves wants something, and the viewer is there before they have pressed.
+  // The first movement loads the viewer, so that it is there before anything is pressed.
   for (const sign of ['pointermove', 'pointerdown', 'keydown', 'dragenter'])
     addEventListener(sign, () => withViewer(() => {}), { once: true, passive: true });
   addEventListener('hashchange', ({ oldURL }) => {
@@ -70,7 +70,7 @@ try {
   });
   addEventListener('popstate', route);
   void route();
-  // If nothing takes a file that is dropped on the page, the browser leaves the page for it. A window over the page may have taken it.
+  // The browser would leave the page for a dropped file that nothing takes. A window over the page may have taken it.
   addEventListener('dragover', (event) => {
     if (event.dataTransfer?.types.includes('Files')) event.preventDefault();
   });
@@ -80,7 +80,7 @@ try {
     event.preventDefault();
     withDialogs((dialogs) => dialogs.take(file));
   });
-  // Another script hands a file in.
+  // A script can hand a file to the page, too.
   addEventListener('crashlab:file', (event) => {
     const file = /** @type {CustomEvent} */ (event).detail;
     withDialogs((dialogs) => dialogs.take(file));

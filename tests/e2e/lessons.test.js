@@ -455,7 +455,7 @@ test('without storage, and with a damaged one, the lessons say so and go on', as
   await page.evaluate(() => (localStorage['crashlab:lessons'] = '{"version": 1, "lessons": 7'));
   await page.goto('about:blank');
   const { page: second } = await openLab({ context, path: '?speed=max#lessons' });
-  await second.getByText('cannot be read. The lessons begin anew').waitFor();
+  await second.getByText('cannot be read. The lessons start over').waitFor();
   await second.locator('.contents').waitFor();
 
   await context.addInitScript(() => {

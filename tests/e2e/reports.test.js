@@ -81,7 +81,7 @@ test('without idempotency a refund that times out is made twice; with it, once',
   await lab.leaveControls();
   await page.keyboard.press('Escape');
   await idempotency.check();
-  await page.getByRole('button', { name: 'Start anew with these switches' }).click();
+  await page.getByRole('button', { name: 'Start over with these switches' }).click();
   assert.equal(await driveToEnd(opened, scenario), 'done');
   assert.equal((await lab.books()).refunds, 1);
   assert.deepEqual(await lab.brokenInvariants(), []);

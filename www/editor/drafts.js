@@ -1,6 +1,6 @@
 /**
- * The reader's scenarios and drafts. A draft is what was typed since the last saving, whether it can be read or not. What the
- * browser does not keep is kept in the page.
+ * Custom scenarios and their drafts. A draft is what was typed since the scenario was last saved, whether it can be read or not. What
+ * the browser refuses to store is kept in the page.
  */
 import { CUSTOM, titleOf } from '../custom-scenarios.js';
 
@@ -114,7 +114,7 @@ function remove(key) {
   try {
     localStorage.removeItem(key);
   } catch {
-    // Nothing is kept, so nothing is there.
+    // Where nothing can be stored, there is nothing to remove.
   }
 }
 

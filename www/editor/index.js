@@ -53,7 +53,7 @@ class Editor {
   /** What the scenario is about, if it can be read. @type {ScenarioInfo | null} */
   #info = null;
   #checking = 0;
-  /** What came of the last press. */
+  /** The result of the last action. */
   #said = '';
   #warning = '';
   /** @type {(() => void) | null} */
@@ -83,7 +83,7 @@ class Editor {
     try {
       this.#text = text ?? (await this.#host.loadScenario(key)).json;
     } catch {
-      // A run can be of a scenario that is nowhere any more.
+      // A run's scenario may have been deleted.
       this.#text = this.#host.about()?.json ?? '';
     }
     this.#key = key;
@@ -156,7 +156,7 @@ class Editor {
     this.#key = id;
     this.#warning = isKept ? '' : NOT_KEPT;
     this.#report(isKept ? `“${title}” is saved. It is in the scenario menu under Yours.` : '');
-    // The button can do nothing more now, and would lose the focus.
+    // The button is disabled now, and would lose the focus.
     this.#area?.focus();
   }
 
@@ -220,7 +220,7 @@ class Editor {
   }
 
   /**
-   * Says what was done, and offers to undo it.
+   * Reports what was done, and offers to undo it.
    * @param {string} said
    * @param {(() => void) | null} [undo]
    */

@@ -9,7 +9,7 @@
  */
 
 /**
- * Follows a path as far as it leads: what is missing is looked for in what should hold it.
+ * Follows a path as far as it leads. For something missing, that is what should contain it.
  * @param {string} text  Valid JSON; for other text, whatever can be found of it.
  * @param {string} said  Begins with the path, such as `$.task.id: missing`.
  * @returns {Span}

@@ -104,9 +104,9 @@ class Explorer {
   /** @type {import('./replay.js').Replayed | null} */
   #replayed = null;
   #complaint = '';
-  /** A drawing that is due. */
+  /** The timer of the next drawing. */
   #soon = 0;
-  /** The one sentence that is read out. */
+  /** The sentence that a screen reader reads out. */
   #said = '';
   #saved = -Infinity;
   #host;
@@ -154,7 +154,7 @@ class Explorer {
     this.draw();
   }
 
-  /** What is known of what is chosen. @returns {Found | null} */
+  /** The result of what is chosen. @returns {Found | null} */
   get #found() {
     const options = this.#question();
     return options && recall(keyOf(this.#choices.view, options));
@@ -188,7 +188,7 @@ class Explorer {
     return /** @type {SearchOptions} */ (this.#question());
   }
 
-  /** What is chosen, once the scenario is there. @returns {SearchOptions | null} */
+  /** What is chosen; null until its scenario is loaded. @returns {SearchOptions | null} */
   #question() {
     const { view, scenario, crashes, faults, beside, decisions, states, off } = this.#choices;
     const json = this.#documents.get(scenario);
@@ -375,7 +375,7 @@ class Explorer {
     );
   }
 
-  /** The run becomes one of the playground, with its twin beside it; or its trace is read where that cannot be. */
+  /** Opens the run in the playground, with its twin in the background; a run that cannot be had there is shown as a trace. */
   #play() {
     const { run, options } = /** @type {Story} */ (this.#story);
     if (!run.run.deeds) {

@@ -23,7 +23,7 @@ export function play(host, runs) {
   host.replayAll(
     runs.map((run) => {
       const { name, setup, deeds } = run;
-      // A reload opens the shown run again. The others can be had again, and stay out of storage.
+      // A reload opens the shown run again. The others can be made again, so they are not stored.
       const lasting = run === runs.at(-1) ? undefined : false;
       return {
         options: setup,

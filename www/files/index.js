@@ -1,6 +1,6 @@
 /**
- * Files, in and out: what is opened, what is saved, and what is sent to a collector. Loaded when it is asked for, or when a file is
- * dropped on the page.
+ * The window for files: opens, saves, and sends to a collector. It is loaded when it is first opened, or when a file is dropped on
+ * the page.
  */
 import { html, nothing, render } from 'lit/html.js';
 import { WorkerClient } from '../worker/client.js';
@@ -32,7 +32,7 @@ import 'sheet:./files.css';
  * @property {(scenario: ScenarioInfo, checkpoint: string) => void} setUp  A run that begins with the checkpoint.
  */
 
-/** What is read sooner than this is there without a word. */
+/** The window shows the progress of files that take longer than this. */
 const PATIENCE_MS = 400;
 
 /** @type {Desk | null} */
@@ -133,7 +133,7 @@ class Desk {
         mine.part = part;
         if (this.#dialog.open) this.#draw();
       });
-      // What has been read shows itself; a window that came up later would lie over it.
+      // The file is shown now, and the window would cover it.
       clearTimeout(patience);
       if (this.#reading !== mine) return false;
       this.#reading = null;
@@ -217,7 +217,7 @@ class Desk {
   #saveTrace() {
     return this.#out(async () => {
       const foreign = this.#host.foreign();
-      // A file is somebody's evidence: it leaves as it came.
+      // A file may be evidence, so it is saved byte for byte.
       const content = foreign ? await foreign.bytes() : logOf(this.#host);
       download(
         `${nameOf(this.#host)}.jsonl`,

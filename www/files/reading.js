@@ -19,14 +19,14 @@ import { WorkerClient } from '../worker/client.js';
 import { mistakeOf } from '../editor/mistake.js';
 import { bytes } from '../ui/format.js';
 
-/** A page has not the memory for more. */
+/** A page does not have the memory for more. */
 const LARGEST_BYTES = 256_000_000;
-/** What is smaller is read whole to find out what it is; of the rest, the start says enough. */
+/** A smaller file is read whole to find out what it is; of a larger one, the start is enough. */
 const SMALL_BYTES = 4_000_000;
-/** What is one JSON document and larger than this would not fit the storage of a browser, in which a run is kept. */
+/** A larger run or checkpoint would not fit the browser's storage. */
 const LARGEST_DOCUMENT_BYTES = 5_000_000;
 const START_BYTES = 100_000;
-/** Lines that cross from the worker at once: few at first, so that they are there soon. */
+/** Lines that the worker sends at once: few at first, so that they are shown soon. */
 const FIRST_LINES = 300;
 const LINES = 2500;
 /** Records that are drawn at once. */
@@ -92,7 +92,7 @@ export class Reading {
     }
   }
 
-  /** A run that a search has found: its log is made again, and read.
+  /** A replay file: its run is replayed, and the log is read.
    * @param {string} text
    * @param {(part: number) => void} progress
    */
@@ -143,7 +143,7 @@ export class Reading {
     try {
       while (arrived() && trace.part < 1) {
         drawn = records.length;
-        // Drawing costs more than reading, so it is done the more seldom the more there is.
+        // Drawing costs more than reading, so the more there is, the less often it is drawn.
         const due = Math.min(2 * drawn, drawn + MOST);
         do await this.#more(trace, LINES);
         while (records.length < due && trace.part < 1);

@@ -1,4 +1,4 @@
-/** What of a run can be taken home as a file. */
+/** What can be saved of a run as a file. */
 
 /**
  * @param {string} name
@@ -15,7 +15,7 @@ export function download(name, content, type = 'application/json') {
 
 /** @typedef {import('./index.js').Host} Host */
 
-/** What the page shows, as a text that other software reads as a trace. @param {Host} host */
+/** The trace that the page shows, as text. @param {Host} host */
 export function logOf(host) {
   const foreign = host.foreign();
   return foreign ? foreign.records.map(({ line }) => `${line}\n`).join('') : host.run().logText();

@@ -10,7 +10,7 @@ export function worlds(scenarios) {
     try {
       return { id, title, task_id: String(JSON.parse(await load()).task.id) };
     } catch {
-      // One's own scenario may be a draft.
+      // A custom scenario may be one that cannot be read.
       return { id, title, task_id: null };
     }
   };

@@ -1,4 +1,4 @@
-/** A piece of the core's source over the page, with its lines numbered and the piece marked. */
+/** Shows a source file of the core in a window, with some of its lines marked. */
 import { html, render } from 'lit/html.js';
 import { closeButton, newWindow } from '../ui/window.js';
 import 'sheet:./code.css';

@@ -56,17 +56,17 @@ export class Lessons {
   #acts = new Set();
   /** A sentence, if nothing counts any more before the lesson is set up again. */
   #astray = '';
-  /** What was asked for and is not there. */
+  /** What the address names that is no lesson. */
   #missing = '';
   /** What was forgotten last, as long as the list is open. @type {Record<string, import('./progress.js').Entry> | null} */
   #forgotten = null;
-  /** Where the page was at the last look at the address. @type {string | null} */
+  /** The address that was routed last. @type {string | null} */
   #address = null;
   /** The documents of scenarios as they are shipped, by id. @type {Map<string, string>} */
   #shipped = new Map();
-  /** More than none: the lesson's scenario is not there yet. */
+  /** How many scenarios are being loaded for the lesson. */
   #settingUp = 0;
-  /** The run that had not begun at the last look. */
+  /** The prepared run, when the page was last drawn. */
   #prepared = '';
   /** @type {import('./now.js').Search | null} */
   #search = null;
@@ -96,7 +96,7 @@ export class Lessons {
 
   /** Shows what the address names. */
   route() {
-    // A Back that was about a window over the page leads nowhere here.
+    // A Back that only closed a window leaves the address as it was.
     if (this.#address === location.href) return;
     this.#address = location.href;
     const fragment = new URLSearchParams(location.hash.slice(1));
@@ -242,7 +242,7 @@ export class Lessons {
       if (this.#step !== 'task' || lesson.goals.slice(0, index).some((_, n) => !entry.met[n]))
         return false;
       if (goal.choices) return this.#isPicked(lesson, goal, index);
-      // What has nothing to do with the task has to be as it is shipped.
+      // Whatever the task is not about has to be as shipped.
       const isThere = elsewhere(goal.scenario ?? lesson.scenario, now, this.#names) === '';
       return isThere && strange(lesson, now.off).length === 0 && (goal.met?.(now) ?? false);
     });
@@ -281,7 +281,7 @@ export class Lessons {
   #switch(id, on) {
     this.#host.switchMechanism(id, on);
     const { prepared, view } = this.#host.run();
-    // A run that is over is not waited for.
+    // A run that is over need not be kept.
     if (!prepared && view?.phase === 'stopped') this.#host.reset();
   }
 
@@ -314,7 +314,7 @@ export class Lessons {
     else this.#host.reset();
   }
 
-  /** What the bet and the acts are about, as the lesson has it. */
+  /** Sets up again what the bet and the acts are about. */
   #setUpAgain() {
     const lesson = this.#lesson;
     if (lesson?.search) this.#explore({ says: '', options: lesson.search });
@@ -403,7 +403,7 @@ export class Lessons {
     ];
   }
 
-  /** Where the lesson is out of sight: what is to be done next. */
+  /** What is to be done next, for a narrow page that does not show the lesson's text. */
   line() {
     const open = this.#lesson;
     const entry = this.#entry;

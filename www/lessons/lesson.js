@@ -113,14 +113,14 @@ function bet({ lesson, entry, now, astray, onBet, onGo, onRestart, onSetUpAgain 
       isOver
         ? html`${verdict(lesson, entry)}
             <p class="actions">
-              <button class="button" @click=${onRestart}>${glyph('reset')}Begin anew</button>
-              <button class="button primary" @click=${() => onGo('do')}>Go on</button>
+              <button class="button" @click=${onRestart}>${glyph('reset')}Start over</button>
+              <button class="button primary" @click=${() => onGo('do')}>Continue</button>
             </p>`
         : isLate
           ? html`<p>The run has begun: it is too late for a bet.</p>
               <p class="actions">
-                <button class="button" @click=${onRestart}>${glyph('reset')}Begin anew</button>
-                <button class="button primary" @click=${() => onGo('do')}>Go on without</button>
+                <button class="button" @click=${onRestart}>${glyph('reset')}Start over</button>
+                <button class="button primary" @click=${() => onGo('do')}>Continue without</button>
               </p>`
           : isOther
             ? again(astray, onSetUpAgain)
@@ -266,7 +266,7 @@ function help({ entry, mechanisms, onPick, onExplore }, goal, index) {
     </details>`;
 }
 
-/** What the task is done with. @param {View} props @param {import('./types.js').Goal} goal */
+/** The switches and buttons with which the task is done. @param {View} props @param {import('./types.js').Goal} goal */
 function knobs(props, goal) {
   const { lesson, mechanisms, off, now, pending, names, strange, changed } = props;
   const { onSwitch, onAgain } = props;

@@ -15,7 +15,7 @@ export function isDone({ done, at }, now) {
 }
 
 /**
- * A sentence, if what is there is not what the lesson has set up.
+ * A sentence, if the present run or search is not what the lesson has set up.
  * @param {Lesson} lesson
  * @param {Now} now
  * @param {Names} names
@@ -29,7 +29,7 @@ export function otherwise(lesson, now, names) {
   const extra = wanted.filter((id) => !now.off.includes(id));
   if (missing.length + extra.length === 0)
     return now.isAnothers ? 'This is not the run that the lesson has set up.' : '';
-  // The name would be the answer.
+  // Naming the mechanism would give the answer away.
   if (lesson.secret) return 'This run has other mechanisms than the lesson has set up.';
   return missing.length > 0
     ? `${listed(missing, names)} off in this run, and on in the lesson’s.`
@@ -64,7 +64,7 @@ export function astray(lesson, { over, records }, acts) {
 }
 
 /**
- * The mechanisms that are off without being the task's business.
+ * The mechanisms that are off although neither the task nor the lesson is about them.
  * @param {Lesson} lesson
  * @param {Iterable<string>} off
  */

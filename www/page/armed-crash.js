@@ -6,7 +6,7 @@ export class ArmedCrash {
   /** Null: the menu has not been opened yet. @type {Gap[] | null} */
   gaps = null;
   filter = '';
-  /** The armed point, as long as this page knows which one it is. @type {Gap | null} */
+  /** The armed point; null also if it was armed before the page was loaded. @type {Gap | null} */
   gap = null;
   #present;
   #notices;
@@ -42,7 +42,7 @@ export class ArmedCrash {
     else this.#present.disarm();
   }
 
-  /** The points of another run have to be listed anew. */
+  /** Another run has other points. */
   reset() {
     this.gaps = null;
     this.gap = null;

@@ -26,7 +26,7 @@ export class Decisions {
   /** The open question, whether its agent is alive or dead. */
   get question() {
     const { view, taken } = this.#present;
-    // A tab that has lost the run decides nothing in it.
+    // A tab that has lost the run may not decide anything in it.
     if (!view || taken || view.phase === 'fenced' || this.#selection.covered) return null;
     return view.world.inbox.find(({ status }) => status === 'open') ?? null;
   }

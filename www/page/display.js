@@ -1,11 +1,11 @@
-/** What of the page is shown and in which form: tabs, panels, help. It says nothing of the run. */
+/** Which tab and which forms of the panels are shown, and whether help is open: what has nothing to do with the run. */
 
 /** @typedef {'scenario' | 'trace' | 'places'} Tab */
 
 export class Display {
   /** @type {Tab} */
   tab = 'trace';
-  /** Of the record that is read. @type {'changes' | 'state'} */
+  /** What of the selected record is shown. @type {'changes' | 'state'} */
   side = 'changes';
   checkpointAsJson = false;
   helpOpen = false;

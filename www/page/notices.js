@@ -2,7 +2,7 @@
 export class Notices {
   /** @type {{ id: number, text: string }[]} */
   all = [];
-  /** What a screen reader is told, once per step. */
+  /** What a screen reader reads out. */
   announcement = '';
   /** The step that was announced last. */
   #announced = '';
@@ -28,7 +28,7 @@ export class Notices {
     this.#draw();
   }
 
-  /** Takes a notice away that is settled. @param {string} text */
+  /** Removes a notice that does not apply any more. @param {string} text */
   withdraw(text) {
     this.all = this.all.filter((notice) => notice.text !== text);
   }
@@ -46,7 +46,7 @@ export class Notices {
     }
   }
 
-  /** Announces where the run is, unless that has been said. @param {import('../pkg/crashlab.js').LabView} view */
+  /** Announces the state of the run, once per step. @param {import('../pkg/crashlab.js').LabView} view */
   announce({ run_id, phase, memory, sentence }) {
     const step = `${run_id} ${phase} ${memory?.step}`;
     if (step === this.#announced) return;

@@ -29,7 +29,7 @@ const NOTHING = {
  */
 export async function openPage(parts) {
   const { present, driver, setup, scenarios, notices, display } = parts;
-  // Without a link, what reads one is not loaded.
+  // Without a link, the module that reads one is not loaded.
   const link = location.hash.length > 1 ? await import('../link.js') : null;
   const wanted = link?.read(location) ?? NOTHING;
   const preferences = store.load();
@@ -46,7 +46,7 @@ export async function openPage(parts) {
   for (const complaint of link?.complaints(wanted, known) ?? []) notices.complain(complaint);
 
   if (isLinked && (await link?.follow(wanted, parts))) {
-    // What the link tells is in storage now; a reload opens it there.
+    // The replayed run is in storage now, and a reload opens it from there.
     history.replaceState(null, '', location.pathname + location.search);
   } else if (isLinked || !(await openLast(lastRun, parts))) {
     const chosen = isLinked ? wanted.scenario : lastScenario;
@@ -89,7 +89,7 @@ async function prepareFirst(chosen, isLinked, { setup, scenarios, notices }) {
     notices.complain(error);
     return scenarios.load(first);
   });
-  // A link says itself which mechanisms are off.
+  // A link names the mechanisms that are off.
   if (!isLinked) setup.switchAsNamed(setup.about);
   setup.prepare();
 }

@@ -1,18 +1,18 @@
 /**
- * Selection: which record is looked at, and what the panels show of that moment. While nothing is selected, that is the newest
- * record. A trace from a file lies over the run and is read instead of it.
+ * Selection: which record is read, and the panels as of that record. While nothing is selected, that is the newest record. A trace
+ * from a file covers the run and is read instead of it.
  *
  * @typedef {import('../pkg/crashlab.js').LabView} LabView
  * @typedef {import('../files/reading.js').Foreign} Foreign
  */
 export class Selection {
-  /** The record that is looked at. @type {number | null} */
+  /** @type {number | null} */
   selected = null;
   /** The panels as of that record. @type {LabView | null} */
   past = null;
   /** The selected record, or the newest one. @type {import('../pkg/crashlab.js').RecordDetail | null} */
   detail = null;
-  /** Goes up whenever the list has to follow the run again. */
+  /** Counts how often the list had to follow the run again. */
   follows = 0;
   /** A trace from a file. @type {Foreign | null} */
   foreign = null;
@@ -34,7 +34,7 @@ export class Selection {
     this.#draw = draw;
   }
 
-  /** The run is out of sight, and nobody drives what they do not see. */
+  /** A trace covers the run, which cannot be driven as long as it is not seen. */
   get covered() {
     return this.foreign !== null;
   }

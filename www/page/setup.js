@@ -54,7 +54,7 @@ export class Setup {
   }
 
   /**
-   * What holds when the page opens. What is not there is left out.
+   * The first set-up after the page opens. Mechanisms that this version does not have are left out.
    * @param {{ own: string[], off: string[] | null, seed: string | null }} first  `off`: null leaves it to the reader.
    */
   begin({ own, off, seed }) {
@@ -83,7 +83,7 @@ export class Setup {
   }
 
   /**
-   * Sets up a scenario, which may stand in no list, with the mechanisms that it names.
+   * Sets up a scenario, which need not be one of the list, with the mechanisms that it names.
    * @param {ScenarioInfo} about
    * @param {{ off?: Iterable<string>, checkpoint?: string }} [how]
    */
@@ -100,7 +100,7 @@ export class Setup {
   }
 
   /**
-   * Sets the switches. What a scenario or a lesson says about them lasts as long as it does.
+   * Sets the switches. What a scenario or a lesson wants of them ends with it.
    * @param {ScenarioInfo} about
    * @param {Iterable<string>} [off]
    */

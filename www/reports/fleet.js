@@ -56,7 +56,7 @@ function load({ requests, served_agents, agents, most_at_once, last_served_s }) 
  * @param {Fleet} plain
  */
 function plot(jittered, plain) {
-  // A unit is a pixel, so that the words have their size on every screen.
+  // One unit is one pixel, so that the labels have the same size on every screen.
   const width = Math.max(NARROWEST, Math.min(WIDEST, innerWidth - AROUND));
   const { span_s, down_until_s } = jittered;
   const spans = Math.max(jittered.buckets.length, plain.buckets.length, 1);

@@ -103,7 +103,7 @@ class Report {
    * @param {File} file
    */
   async take(file) {
-    // What cannot be read is said in a window of its own, and this one stays as it is.
+    // A file that cannot be read is reported in a window of its own, and this one does not change.
     if (await this.#host.take(file)) await this.read();
   }
 

@@ -20,7 +20,7 @@ export class Driver {
     this.#present = present;
   }
 
-  /** Runs faster than anybody can read. */
+  /** It drives faster than anybody can read. */
   get races() {
     return this.running && this.speed === FASTEST;
   }
@@ -76,7 +76,7 @@ export class Driver {
   decide(approval_key, decision, approver, note) {
     const present = this.#present;
     present.decide(approval_key, decision, approver, note);
-    // Also after a refusal: then it was decided before, perhaps in another tab.
+    // This is so even after a refusal, as the question was then decided before, perhaps in another tab.
     const waits = !this.running && present.view?.phase === 'waiting_for_person';
     if (present.continues && waits) this.#start();
     present.refresh();

@@ -18,13 +18,13 @@ export class Growing {
     return this.#world?.rows ?? 0;
   }
 
-  /** The agent is gone, and the next one's conversation is another. */
+  /** The next agent has a conversation of its own. */
   forgetAgent() {
     this.#messages = [];
   }
 
   /**
-   * The view with its lists as they are from the start.
+   * Adds what is new to the lists, and puts the whole lists into the view.
    * @param {LabView} view
    */
   complete(view) {

@@ -1,5 +1,6 @@
 /**
- * The present run: what the page last read from it, and what can be asked of it. One tab writes it, by a Web Lock.
+ * The present run: the engine's object, what the page last read from it, and what can be done to it. Only one tab writes it, by a Web
+ * Lock.
  *
  * @typedef {import('../pkg/crashlab.js').Lab} Lab
  * @typedef {import('../pkg/crashlab.js').LabOptions} LabOptions
@@ -52,7 +53,7 @@ export class PresentRun {
     this.#events.stop();
     this.refresh();
   });
-  /** Settled when the run before is free for other tabs. */
+  /** Settled when other tabs may take the previous run. */
   freed = Promise.resolve();
   #frame = 0;
   #events;
@@ -65,7 +66,7 @@ export class PresentRun {
   // --- Which run it is ---------------------------------------------------------------------------------------------------------
 
   /**
-   * A run that can be looked at and armed. It is kept in memory until something happens.
+   * A run in which a crash can be armed. It is kept in memory until something happens.
    * @param {Omit<LabOptions, 'storage'>} options
    * @param {boolean} lasting
    */
@@ -92,7 +93,7 @@ export class PresentRun {
   }
 
   /**
-   * A run that cannot be stored is still a run.
+   * Starts a run, in memory if storage refuses it.
    * @param {LabOptions} options
    */
   #start(options) {
@@ -107,7 +108,7 @@ export class PresentRun {
   }
 
   /**
-   * Makes another run the present one; the one before is free for other tabs from now on.
+   * Makes another run the present one, and lets other tabs take the previous one.
    * @param {Lab} next
    * @param {Partial<RunState> & { branch?: number }} state
    */
@@ -139,7 +140,7 @@ export class PresentRun {
   }
 
   /**
-   * Hands the run out, alive, so that it is not ended when another one replaces it.
+   * Gives the run away, alive: it is not freed when another one replaces it.
    * @returns {RunState & { lab: Lab } | null}
    */
   release() {
@@ -179,7 +180,7 @@ export class PresentRun {
   }
 
   /**
-   * Whether a new agent can take the run over: the one before is gone, or storage took no more, which is the one end that is not
+   * Whether a new agent can take the run over: the previous one is gone, or storage was full, which is the only end that is not
    * final.
    */
   get resumable() {

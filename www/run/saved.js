@@ -31,7 +31,7 @@ export class SavedRuns {
     this.#background = background;
   }
 
-  /** Reads again what storage has to offer. */
+  /** Lists again what is in storage. */
   async refresh() {
     const present = this.#present;
     await present.freed;

@@ -27,7 +27,7 @@ export class RunSwitcher {
     this.#saved = saved;
   }
 
-  /** A run of the browser's storage. @param {string} run_id */
+  /** Opens a run of the browser's storage. @param {string} run_id */
   open(run_id) {
     const present = this.#present;
     present.replace(Lab.open(run_id), { continues: true });
@@ -48,7 +48,7 @@ export class RunSwitcher {
   }
 
   /**
-   * A new run that is like the present one up to a record and open from there on.
+   * A new run that repeats the present one up to a record and is free from there on.
    * @param {number} record
    * @param {string} scenario  JSON text.
    */
@@ -103,7 +103,7 @@ export class RunSwitcher {
     return isKept(run_id) || this.#background.has(run_id) || run_id === this.#present.view?.run_id;
   }
 
-  /** A run of the background. @param {string} run_id */
+  /** Returns to a background run. @param {string} run_id */
   switchTo(run_id) {
     const present = this.#present;
     const run = this.#background.remove(run_id);

@@ -21,7 +21,7 @@ export function mechanisms({ all, off, pending, onSwitch, onRestart, invariants,
       ${
         pending
           ? html`The present run continues as it began.
-              <button class="link" @click=${onRestart}>Start anew with these switches</button>`
+              <button class="link" @click=${onRestart}>Start over with these switches</button>`
           : 'Take one away and see what breaks.'
       }
     </p>

@@ -47,7 +47,7 @@ export function brand(props) {
 /** @param {Topbar} props */
 export function tools(props) {
   return html`<div class="tools">
-    <a class="button quiet" href="#lessons" aria-label="Lessons" title="Ten short lessons"
+    <a class="button quiet" href="#lessons" aria-label="Lessons" title="Short lessons"
       >${glyph('lessons')}<span>Lessons</span></a
     >
     <button

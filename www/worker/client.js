@@ -20,7 +20,7 @@ function compiledModule() {
 async function compile() {
   const response = await fetch(new URL('../study/crashlab_bg.wasm', import.meta.url));
   if (!response.ok) throw new Error(`The server answered ${response.status}.`);
-  // A server that does not know the type of wasm makes streaming impossible.
+  // Streaming needs the right type, which some servers do not send.
   return response.headers.get('Content-Type') === 'application/wasm'
     ? WebAssembly.compileStreaming(response)
     : WebAssembly.compile(await response.arrayBuffer());
@@ -65,7 +65,7 @@ export class WorkerClient {
 
   #start() {
     const worker = new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
-    // A worker that has been replaced has nothing more to say.
+    // Errors of a worker that has been replaced do not matter.
     const fail = (/** @type {string} */ message) => {
       if (this.#worker === worker) this.#end(new Error(message));
     };

@@ -23,7 +23,7 @@ let searched = null;
 
 const tasks = {
   /**
-   * Loads the module and lets it do a little, so that what it does most is machine code by the first press.
+   * Searches a little, so that the hot code is optimised before the first real search.
    * @param {Report} _
    * @param {SearchOptions} options
    */
@@ -70,7 +70,7 @@ const tasks = {
       kept = { key, matrix: new Matrix(options) };
     }
     const { matrix } = kept;
-    // After a cancelled search only so much of it is done again as the cell needs.
+    // After a cancelled search only as much of it is repeated as the cell needs.
     while (matrix.step(0).columns <= column) matrix.step(STATES);
     return matrix.run(row, column, invariant);
   },
@@ -126,7 +126,7 @@ async function sliced(step) {
 
 const { port1, port2 } = new MessageChannel();
 
-/** The next turn of the worker, without the waiting of a timer. */
+/** Waits for the next turn of the event loop, without the delay of a timer. */
 function turn() {
   return new Promise((resolve) => {
     port1.onmessage = resolve;

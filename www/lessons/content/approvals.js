@@ -21,7 +21,7 @@ export default {
   },
   acts: [
     {
-      say: 'Press **Run** ([[Space]]), and the agent dies behind its question.',
+      say: 'Press **Run** ([[Space]]), and the agent dies right after its question.',
       done: (now) => now.view.crashes > 0,
     },
     {

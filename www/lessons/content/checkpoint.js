@@ -53,5 +53,5 @@ export default {
     },
   ],
   switches: ['saved_guards', 'journal', 'checkpoints'],
-  end: 'State is the checkpoint **and** the log behind it. Each of them alone forgets something that was paid for.',
+  end: 'State is the checkpoint **and** the log after it. Each of them alone forgets something that was paid for.',
 };

@@ -30,7 +30,7 @@ export default {
     },
     { say: 'Press **Run** ([[Space]]).', done: (now) => now.begun },
     {
-      say: '**Approve** the refund ([[A]]), and the agent dies behind it.',
+      say: '**Approve** the refund ([[A]]), and the agent dies right after it.',
       done: diedAfterRefund,
     },
     {
@@ -52,7 +52,7 @@ export default {
     },
     {
       say: 'Put exactly one of the two back. The same crash, and one refund.',
-      hint: 'Arm the crash again: each run begins without one. Either switch will do; read how differently the run goes on.',
+      hint: 'Arm the crash again: each run begins without one. Either switch will do; compare how the two runs continue.',
       met: (now) =>
         diedAfterRefund(now) &&
         now.endedWell &&

@@ -42,7 +42,7 @@ export default {
     },
   ],
   why: [
-    'The agent does no I/O and reads no clock, so a state of the whole world is a value. The explorer copies it and makes both choices, go on and crash, again and again, and joins what has become equal: runs that lead to the same state are continued once. How many states that were, and how many a second, stands over the verdicts.',
+    'The agent does no I/O and reads no clock, so a state of the whole world is a value. The explorer copies it and makes both choices, continue and crash, again and again, and joins what has become equal: runs that lead to the same state are continued once. How many states that were, and how many a second, stands over the verdicts.',
     'A test tries the runs that somebody thought of. A search within bounds tries all of them, and its silence says something: not that the code is right, but that no run within these bounds breaks these invariants.',
   ],
   code: { says: 'How the explorer goes from a state to all that can follow', at: code },
@@ -78,5 +78,5 @@ export default {
     },
   ],
   switches: [],
-  end: 'What you have done by hand in nine lessons, a machine does before lunch, for every instant. Give it your own scenario next.',
+  end: 'What you have done by hand in these lessons, a machine does before lunch, for every instant. Give it your own scenario next.',
 };

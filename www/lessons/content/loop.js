@@ -55,5 +55,5 @@ export default {
     },
   ],
   switches: [],
-  end: 'The same books, with and without a crash. How that can be is what the other nine lessons are about.',
+  end: 'The same books, with and without a crash. How that can be is what the other lessons are about.',
 };

@@ -44,7 +44,7 @@ export default {
     },
     {
       say: 'Put the retries back, and kill the agent while it waits. After the resume it must not begin to count anew: the ticket ends, and costs what it cost at first.',
-      hint: 'Open **Crash when…** (the ⌄ beside **Crash**), choose “before the wait begins”, run, and resume. Read `attempt` in the records behind the resume.',
+      hint: 'Open **Crash when…** (the ⌄ beside **Crash**), choose “before the wait begins”, run, and resume. Read `attempt` in the records after the resume.',
       met: (now) =>
         now.endedWell &&
         now.isOn('retries') &&
