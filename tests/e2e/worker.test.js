@@ -27,7 +27,7 @@ test('a search, a cancelled one, a report and a file compile the module once', a
   await figures.getByText('cancelled', { exact: true }).waitFor();
   await explorer.getByRole('button', { name: 'Crash matrix' }).click();
   await explorer.getByRole('button', { name: 'Fill the matrix' }).click();
-  await figures.getByText('complete', { exact: true }).waitFor();
+  await figures.getByText('complete', { exact: true }).waitFor({ timeout: 60_000 });
   await page.keyboard.press('Escape');
 
   await lab.run();
@@ -57,4 +57,20 @@ test('a module that cannot be loaded is said, and loaded again', async () => {
   await lab.button('Report').click();
   await report.locator('.checks').waitFor();
   problems.splice(0);
+});
+
+test('a worker that dies is said, and the next one computes', async () => {
+  const { page, lab } = await openLab();
+  const script = /\/worker-\w+\.js$/;
+  const body = "throw new Error('no more memory');";
+  await page.route(script, (route) => route.fulfill({ contentType: 'text/javascript', body }));
+  await lab.run();
+  await lab.stands('waiting');
+  const report = page.getByRole('dialog', { name: 'How did this run do?' });
+  await lab.button('Report').click();
+  await report.getByText('The part that computes has failed. ').waitFor();
+  await page.keyboard.press('Escape');
+  await page.unroute(script);
+  await lab.button('Report').click();
+  await report.locator('.checks').waitFor();
 });
