@@ -2,8 +2,6 @@
  * Opens the windows over the page, each loaded when it is first wanted. A window gets the few functions that it needs, as its own
  * `Host` type lists them.
  */
-import { errorText } from './page/notices.js';
-
 /**
  * @typedef {import('./explorer/index.js').OpenOptions} ExploreOptions
  * @typedef {ReturnType<typeof createDialogs>} Dialogs
@@ -22,7 +20,7 @@ export function createDialogs(parts) {
     try {
       await action();
     } catch (error) {
-      notices.complain(`A part of the page could not be loaded. ${errorText(error)}`);
+      notices.complainNotLoaded(error);
     }
   }
 

@@ -1,6 +1,5 @@
 /** What the page consists of: the top bar and three columns, drawn from the page's parts. */
 import { html, nothing } from 'lit/html.js';
-import { share } from './page/share.js';
 import { SPEEDS } from './run/pace.js';
 import * as store from './store.js';
 import { controls } from './ui/controls.js';
@@ -48,7 +47,7 @@ export function createLayout(parts, loaded) {
       title: setup.about?.title ?? '',
       shared: display.shared,
       onScenario: (/** @type {string} */ id) => setup.choose(id),
-      onShare: () => share(parts),
+      onShare: async () => (await import('./page/share.js')).share(parts),
       onFiles: () => withDialogs((dialogs) => dialogs.files()),
       onReport: () => withDialogs((dialogs) => dialogs.report()),
       onExplore: () => withDialogs((dialogs) => dialogs.explore()),

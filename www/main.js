@@ -113,7 +113,7 @@ function withViewer(action) {
     (error) => {
       loading = null;
       failed = true;
-      complainAboutPart(error);
+      notices.complainNotLoaded(error);
     },
   );
   void loading.then(action);
@@ -122,11 +122,6 @@ function withViewer(action) {
 /** @param {(dialogs: import('./dialogs.js').Dialogs) => void} action */
 function withDialogs(action) {
   withViewer(() => dialogs && action(dialogs));
-}
-
-/** @param {unknown} error */
-function complainAboutPart(error) {
-  notices.complain(`A part of the page could not be loaded. ${errorText(error)}`);
 }
 
 /** The address says whether a lesson is open, and which. */
@@ -139,7 +134,7 @@ async function route() {
   } catch (error) {
     // The link can be pressed again.
     history.replaceState(null, '', location.pathname + location.search);
-    complainAboutPart(error);
+    notices.complainNotLoaded(error);
   }
 }
 

@@ -1,5 +1,4 @@
 /** What the viewer may ask of the page. */
-import { isKept } from './run/saved.js';
 
 /** @typedef {ReturnType<typeof viewerHost>} ViewerHost */
 
@@ -45,7 +44,7 @@ export function viewerHost(parts, dialogs) {
       /** What a comparison shows of a background run. @param {string} run_id */
       beside: (run_id) => background.summary(run_id),
       /** @param {string} run_id */
-      isKept: (run_id) => isKept(run_id),
+      isKept: (run_id) => saved.has(run_id),
       /** @param {number} record */
       detail: (record) => present.detail(record),
     },

@@ -22,6 +22,11 @@ export class Notices {
     this.#draw();
   }
 
+  /** A module could not be loaded. @param {unknown} error */
+  complainNotLoaded(error) {
+    this.complain(`A part of the page could not be loaded. ${errorText(error)}`);
+  }
+
   /** @param {number} id */
   dismiss(id) {
     this.all = this.all.filter((notice) => notice.id !== id);
@@ -58,7 +63,7 @@ export class Notices {
 /** @param {unknown} error */
 export function errorText(error) {
   if (error instanceof WebAssembly.RuntimeError) {
-    return 'The engine has failed and cannot go on. The run is in storage: reload the page and resume it.';
+    return 'The engine has failed and cannot continue. The run is in storage: reload the page and resume it.';
   }
   return error instanceof Error ? error.message : String(error);
 }

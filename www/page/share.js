@@ -1,4 +1,6 @@
 /** Copies a link to the present run. */
+import * as link from '../link.js';
+
 const COPIED_MS = 2000;
 
 /**
@@ -12,7 +14,6 @@ const COPIED_MS = 2000;
  */
 export async function share({ present, setup, scenarios, selection, notices, display }) {
   const { selected } = selection;
-  const link = await import('../link.js');
   const { view, prepared, records } = present;
   const scenario = setup.about?.id ?? '';
   const record = selected === null ? null : records[selected];

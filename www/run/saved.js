@@ -43,6 +43,11 @@ export class SavedRuns {
     this.offers = runs.map((run) => ({ ...run, elsewhere: elsewhere.has(run.run_id) }));
   }
 
+  /** Whether a run is in storage. @param {string} run_id */
+  has(run_id) {
+    return isKept(run_id);
+  }
+
   /** Deletes a run from storage and from the background. @param {string} run_id */
   forget(run_id) {
     this.#background.remove(run_id);
