@@ -30,6 +30,8 @@ export async function launchBrowser(env = {}) {
   return chromium.launch({
     executablePath,
     env: { ...process.env, ...env },
+    // A busy machine can need more than the half minute that is usual.
+    timeout: 180_000,
     args: ['--no-sandbox', '--disable-background-networking'],
   });
 }

@@ -73,7 +73,8 @@ async function openContext({ colorScheme, viewport, contextOptions, fonts = '' }
   const browser = await browserWith(fonts);
   const context = await browser.newContext({ colorScheme, viewport, ...contextOptions });
   contexts.add(context);
-  context.setDefaultTimeout(15_000);
+  // Long enough for a machine that does much else: a page that works is never waited for.
+  context.setDefaultTimeout(90_000);
   context.on('console', (message) => {
     if (message.type() === 'error')
       problems.push(`console: ${message.text()} (${message.location().url})`);
