@@ -1,8 +1,7 @@
 /**
  * Opens the windows over the page, each loaded when it is first wanted. A window gets the few functions that it needs, as its own
  * `Host` type lists them.
- */
-/**
+ *
  * @typedef {import('./explorer/index.js').OpenOptions} ExploreOptions
  * @typedef {ReturnType<typeof createDialogs>} Dialogs
  */
