@@ -45,7 +45,9 @@ export function siteOptions(esbuild, entryPoints, emitted, { watched = [], later
       return `${url(basename(name))}, { type: 'module' }`;
     },
     async asset(path) {
-      return url(await emitAsset(emitted, path));
+      const name = relative(www, path);
+      const isLater = later.some((folder) => name.startsWith(`${folder}/`));
+      return url(isLater ? name : await emitAsset(emitted, path));
     },
   };
   return {

@@ -81,7 +81,7 @@ test('without idempotency a refund that times out is made twice; with it, once',
   await lab.leaveControls();
   await page.keyboard.press('Escape');
   await idempotency.check();
-  await page.getByRole('button', { name: 'Start anew with these switches' }).click();
+  await page.getByRole('button', { name: 'Start over with these switches' }).click();
   assert.equal(await driveToEnd(opened, scenario), 'done');
   assert.equal((await lab.books()).refunds, 1);
   assert.deepEqual(await lab.brokenInvariants(), []);
@@ -118,9 +118,9 @@ test('of an unfinished run the report says where it died; how long one looked st
   await page.keyboard.press('a');
   await lab.stands('done');
   const dialog = await openReport(page);
-  const looks = dialog.locator('.looks tbody tr');
-  assert.equal(await looks.count(), 1);
-  assert.match(await looks.innerText(), /issue_refund[^]*approved[^]*\d s/);
+  const times = dialog.locator('.decision-times tbody tr');
+  assert.equal(await times.count(), 1);
+  assert.match(await times.innerText(), /issue_refund[^]*approved[^]*\d s/);
   await page.keyboard.press('Escape');
   assert.equal(await page.evaluate(() => document.activeElement.textContent.trim()), 'Report');
 
@@ -203,20 +203,20 @@ for (const look of LOOKS) {
   });
 }
 
-test('a herd is plotted with jitter and without', async () => {
+test('a fleet is plotted with jitter and without', async () => {
   const { page, lab } = await openLab({ path: '?speed=max#v=1&scenario=retry-storm&seed=1' });
   await lab.run();
   await lab.stands('done');
   const dialog = await openReport(page);
-  const herd = dialog.getByRole('region', { name: '50 agents and one service' });
-  await herd.locator('svg path.with').waitFor({ state: 'attached' });
+  const fleet = dialog.getByRole('region', { name: '50 agents and one service' });
+  await fleet.locator('svg path.with').waitFor({ state: 'attached' });
   assert.match(
-    await herd.getByRole('img').getAttribute('aria-label'),
+    await fleet.getByRole('img').getAttribute('aria-label'),
     /Without jitter .+ up to 50/,
   );
-  await herd.getByText('The figures as a table').click();
-  assert.ok((await herd.locator('tbody tr').count()) > 5);
-  const [jittered, plain] = await herd.locator('.legend li').allInnerTexts();
+  await fleet.getByText('The figures as a table').click();
+  assert.ok((await fleet.locator('tbody tr').count()) > 5);
+  const [jittered, plain] = await fleet.locator('.legend li').allInnerTexts();
   assert.match(jittered, /all of 50 agents served/);
   assert.match(plain, /: \d+ requests.+; \d+ of 50 agents served/);
 });

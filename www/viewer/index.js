@@ -2,7 +2,7 @@
  * The viewer: everything that a run needs to be read. It is loaded when a run is about to begin, or is found. As `main.js` does for
  * the rest, this puts its parts together, and nothing else here knows two of them.
  *
- * @typedef {import('../reader.js').LabView} LabView
+ * @typedef {import('../pkg/crashlab.js').LabView} LabView
  */
 import { html, nothing } from 'lit/html.js';
 import { approval } from './approval.js';
@@ -24,7 +24,7 @@ import './glyphs.js';
 import { createTrace } from './trace.js';
 
 /**
- * @param {import('../reader.js').Reader} reader
+ * @param {import('../viewer-host.js').ViewerHost} reader
  * @param {() => void} draw
  */
 export function createViewer(reader, draw) {
@@ -58,25 +58,11 @@ export function createViewer(reader, draw) {
       foreign: reader.foreign !== null,
       unusual: reader.foreign?.unusual.get(reader.selected ?? -1) ?? null,
       onSide: (side) => reader.show({ side }),
-      onMcp: (record) =>
-        over(reader, async () => {
-          const { open } = await import('../files/mcp.js');
-          return { open: (reader) => open(reader, record) };
-        }),
+      onMcp: (record) => reader.dialogs.mcp(record),
       onClose: onNow,
     });
 
-  const files = () => over(reader, () => import('../files/index.js'));
-  /** @param {File} file */
-  const take = async (file) => {
-    try {
-      await (await import('../files/index.js')).take(reader, file);
-    } catch (error) {
-      reader.complain(notLoaded(error));
-    }
-  };
   showDrop();
-  const report = () => over(reader, () => import('../reports/index.js'));
 
   const question = () => {
     const asked = reader.question;
@@ -101,16 +87,6 @@ export function createViewer(reader, draw) {
 
     /** @param {number} from @param {number} by */
     neighbour: (from, by) => trace.filter.nextListed(reader.records, from, by),
-
-    edit: () => over(reader, () => import('../editor/index.js')),
-    report,
-    explore: (/** @type {import('../explorer/index.js').OpenOptions} */ options = {}) =>
-      over(reader, async () => {
-        const { open } = await import('../explorer/index.js');
-        return { open: (reader) => open(reader, options) };
-      }),
-    files,
-    take,
 
     /** After each drawing. */
     settle() {
@@ -168,7 +144,7 @@ export function createViewer(reader, draw) {
         onResume: () => reader.resume(),
         onForget: () => reader.reset(),
         onAgain: () => reader.reset(),
-        onReport: report,
+        onReport: () => reader.dialogs.report(),
       });
       const caused = reader.detail?.ledger ?? [];
       const rows =
@@ -221,22 +197,4 @@ export function createViewer(reader, draw) {
       ];
     },
   };
-}
-
-/**
- * Opens what stands over the page.
- * @param {import('../reader.js').Reader} reader
- * @param {() => Promise<{ open: (reader: import('../reader.js').Reader) => void }>} load
- */
-async function over(reader, load) {
-  try {
-    (await load()).open(reader);
-  } catch (error) {
-    reader.complain(notLoaded(error));
-  }
-}
-
-/** @param {unknown} error */
-function notLoaded(error) {
-  return `A part of the page could not be loaded. ${/** @type {Error} */ (error).message}`;
 }
