@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::view::place_of;
-use crate::lab::crash_points::gap_label;
+use crate::lab::crash_points::{gap_id, gap_label};
 use crate::lab::session::{Session, Tick};
 use crate::log::store::MemoryStore;
 use crate::record::object;
@@ -27,6 +27,7 @@ pub fn gaps_ahead(session: &Session, store: &MemoryStore) -> Value {
             ("when", when.as_str().into()),
             ("step", agent.run().state.step.into()),
             ("place", place_of(&effect.kind).into()),
+            ("id", gap_id(&effect.kind, when).into()),
             ("label", gap_label(&ahead.scenario().tools, &effect.kind, when).into()),
         ]));
     };

@@ -101,6 +101,8 @@ export interface Gap {
   when: 'before' | 'after';
   step: number;
   place: Place;
+  /** For example `after:call_tool:issue_refund`, with the attempt after it from the second on. It does not change with the label. */
+  id: string;
   /** For example `after the refund happened, before its answer`. */
   label: string;
 }

@@ -6,18 +6,18 @@
  */
 
 /** The refund has happened, and its answer is still on its way. */
-export const AFTER_REFUND = 'after the refund happened';
+export const AFTER_REFUND = 'after:call_tool:issue_refund';
 
 /**
- * The only comparison: a point is recognised by its label, as neither a gap nor a record has an id.
- * @param {string} label
+ * A repeated attempt has its number after the point's id, and is the same point.
+ * @param {string | undefined} id
  * @param {string} point
  */
-const isCrashPoint = (label, point) => label.includes(point);
+const isCrashPoint = (id, point) => id === point || id?.startsWith(`${point}:`) === true;
 
 /** @param {Gap | null} gap @param {string} point */
-export const isArmedAt = (gap, point) => gap !== null && isCrashPoint(gap.label, point);
+export const isArmedAt = (gap, point) => gap !== null && isCrashPoint(gap.id, point);
 
 /** @param {RecordView[]} records @param {string} point */
 export const diedAt = (records, point) =>
-  records.some(({ type, text }) => type === 'crash' && isCrashPoint(text, point));
+  records.some(({ type, line }) => type === 'crash' && isCrashPoint(JSON.parse(line).point, point));
