@@ -2,11 +2,13 @@
 #![cfg(not(target_arch = "wasm32"))]
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod books;
 mod diagnosis;
 mod explore;
 mod faults;
 mod golden;
 mod import;
+mod limits;
 mod long_runs;
 mod mechanisms;
 mod otel;
@@ -17,8 +19,10 @@ mod records;
 mod recovery;
 mod replay;
 mod reports;
+mod resume;
 mod run_file;
 mod scenarios;
+mod services;
 mod stored;
 mod support;
 mod verdicts;
