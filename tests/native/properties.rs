@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use crashlab::agent::retry::{RetryAfter, days_since_1970, parse_retry_after};
 use crashlab::base::canonical::canonical;
 use crashlab::base::decimal::Decimal;
 use crashlab::base::json::{compact, count, decimal, parse, parse_handwritten, pretty};
@@ -323,6 +324,70 @@ fn money_adds_up_as_exact_arithmetic_adds_and_stops_at_the_top() {
         assert!(shown.split(',').skip(1).all(|group| group.len() == 3), "{shown}");
         assert!(shown.split(',').next().is_some_and(|group| (1..=3).contains(&group.len())), "{shown}");
     }
+}
+
+/// Days from 1970-01-01, counted one year and one month after the other.
+fn days_counted(year: u64, month: u64, day: u64) -> u64 {
+    let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let years: u64 = (1970..year).map(|year| 365 + u64::from(is_leap(year))).sum();
+    let lengths = [31, 28 + u64::from(is_leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    years + lengths[..month as usize - 1].iter().sum::<u64>() + day - 1
+}
+
+#[test]
+fn dates_are_counted_as_a_calendar_counts_them() {
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let mut lots = Lots::of("dates");
+    for _ in 0..3_000 {
+        let (year, month) = (1970 + lots.below(700), 1 + lots.below(12));
+        let day = 1 + lots.below(if month == 2 { 28 } else { 30 });
+        let (hour, minute, second) = (lots.below(24), lots.below(60), lots.below(61));
+        let days = days_counted(year, month, day);
+        assert_eq!(days_since_1970(year, month, day), days, "{year}-{month}-{day}");
+        let now_ms = lots.below(4_000_000_000_000);
+        let month = MONTHS[month as usize - 1];
+        let text = format!("Sun, {day:02} {month} {year} {hour:02}:{minute:02}:{second:02} GMT");
+        let at_ms = (days * 86_400 + hour * 3_600 + minute * 60 + second) * 1_000;
+        assert_eq!(parse_retry_after(&text, now_ms), RetryAfter::Wait(at_ms.saturating_sub(now_ms)), "{text}");
+    }
+    for (year, month, day) in
+        [(1970, 1, 1), (1972, 2, 29), (2000, 2, 29), (2000, 12, 31), (2100, 2, 28), (2100, 3, 1), (2400, 2, 29)]
+    {
+        assert_eq!(days_since_1970(year, month, day), days_counted(year, month, day), "{year}-{month}-{day}");
+    }
+    let good = "Sun, 31 Dec 1970 23:59:60 GMT";
+    assert!(matches!(parse_retry_after(good, 0), RetryAfter::Wait(_)));
+    let wrong = [
+        ("31", "32"),
+        ("31", "00"),
+        ("31", "1"),
+        ("31", "+1"),
+        ("1970", "1969"),
+        ("1970", "970"),
+        ("1970", "01970"),
+        ("23", "24"),
+        ("23", "3"),
+        (":59:", ":60:"),
+        (":60 ", ":61 "),
+        (":60 ", " "),
+        ("Dec", "dec"),
+        ("Dec", "12"),
+        ("GMT", "UTC"),
+        ("GMT", "GMT "),
+        (", ", " "),
+        ("Dec ", "Dec  "),
+        ("Sun, ", ""),
+    ];
+    for (from, to) in wrong {
+        let text = good.replacen(from, to, 1);
+        // White space at the ends of a field is none of its text.
+        let expected = if to == "GMT " { parse_retry_after(good, 0) } else { RetryAfter::Unreadable };
+        assert_eq!(parse_retry_after(&text, 0), expected, "{text}");
+    }
+    for (text, seconds) in [("0", 0), ("7", 7), (" \t120 ", 120), ("00010", 10), ("18446744073709551615", u64::MAX)] {
+        assert_eq!(parse_retry_after(text, 99), RetryAfter::Wait(u64::saturating_mul(seconds, 1_000)), "{text}");
+    }
+    assert_eq!(parse_retry_after("99999999999999999999", 0), RetryAfter::Wait(u64::MAX), "longer than anybody waits");
 }
 
 #[test]
