@@ -7,6 +7,7 @@ mod diagnosis;
 mod explore;
 mod faults;
 mod golden;
+mod history;
 mod import;
 mod limits;
 mod long_runs;
