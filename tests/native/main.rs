@@ -2,6 +2,7 @@
 #![cfg(not(target_arch = "wasm32"))]
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod answers;
 mod books;
 mod diagnosis;
 mod explore;

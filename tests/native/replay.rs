@@ -97,3 +97,32 @@ fn a_branch_has_a_name_of_its_own() {
     let branch = Setup { branch: 1, ..setup() };
     assert_ne!(branch.run_id(), setup().run_id());
 }
+
+#[test]
+fn what_cannot_be_done_to_a_run_is_refused_with_its_place() {
+    let at = |half_step: u64, kind: CommandKind| Command { half_step, kind };
+    let decide = || CommandKind::Decide { approved: true, approver: "maya".into(), note: None };
+    let told = |commands: &[Command]| {
+        let (mut session, mut store) = started();
+        replay(&mut session, &mut store, commands, Until::HalfStep(40)).map(|done| done.len())
+    };
+    let place = |commands: &[Command]| match told(commands) {
+        Err(Misfit::Command { place, .. }) => place,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(told(&[]), Ok(0));
+    for dies in [CommandKind::Crash, CommandKind::KillUnrecorded] {
+        assert_eq!(told(&[at(9, dies.clone()), at(10, CommandKind::Resume)]), Ok(2));
+        for again in [CommandKind::Crash, CommandKind::KillUnrecorded] {
+            assert_eq!(place(&[at(9, dies.clone()), at(10, again)]), 1, "nobody is there to be killed");
+        }
+        assert_eq!(place(&[at(9, dies.clone()), at(12, CommandKind::Resume)]), 1, "time stands still without an agent");
+    }
+    assert_eq!(place(&[at(9, CommandKind::Resume)]), 0, "the agent lives");
+    assert_eq!(place(&[at(9, decide())]), 0, "nothing was asked");
+    assert_eq!(
+        place(&[at(9, CommandKind::Crash), at(10, CommandKind::Resume), at(8, CommandKind::Crash)]),
+        2,
+        "its time is over"
+    );
+}
