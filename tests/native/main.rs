@@ -8,6 +8,7 @@ mod diagnosis;
 mod explore;
 mod faults;
 mod golden;
+mod herd;
 mod history;
 mod import;
 mod limits;

@@ -126,3 +126,33 @@ fn what_cannot_be_done_to_a_run_is_refused_with_its_place() {
         "its time is over"
     );
 }
+
+#[test]
+fn a_run_that_is_over_cannot_be_killed_any_more() {
+    for kill in
+        [(|session, store| session.crash(store)) as fn(&mut Session, &mut MemoryStore), |session, _| session.kill_unrecorded()]
+    {
+        let (mut session, mut store) = started();
+        session.answer_by_script();
+        session.run_to_end(&mut store).unwrap();
+        let (status, length, now_ms) = (session.status(), session.log().len(), session.now_ms());
+        assert!(status.is_some());
+        kill(&mut session, &mut store);
+        assert_eq!((session.status(), session.log().len(), session.now_ms()), (status, length, now_ms));
+        assert_eq!(Some(session.tick(&mut store)), status.map(|status| Tick::Stopped { status }));
+    }
+}
+
+#[test]
+fn an_agent_that_vanished_cannot_vanish_again() {
+    let (mut session, mut store) = started();
+    for _ in 0..9 {
+        session.tick(&mut store);
+    }
+    session.arm(40, crashlab::lab::scenario::When::Before);
+    session.crash(&mut store);
+    let (armed, now_ms) = (session.armed(), session.now_ms());
+    assert!(armed.is_some());
+    session.kill_unrecorded();
+    assert_eq!((session.armed(), session.now_ms()), (armed, now_ms), "nobody was there");
+}
