@@ -1,6 +1,6 @@
-# The front door: `make run` shows the page, `make test` tests everything. Both install what they miss first.
+# The front door: `make run` shows the page, `make check` and `make test` test it. All install what they miss first.
 .DEFAULT_GOAL := help
-.PHONY: help run test build dist package size screenshots bench-viewer bench-explorer mutants lint fmt clean
+.PHONY: help run check test build dist package size screenshots bench-viewer bench-explorer mutants lint fmt clean
 
 # The scripts run on Node, so this is the one thing that has to be asked for before them.
 NODE_OK = node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null \
@@ -12,6 +12,10 @@ help: ## list the targets
 run: ## build the page and serve it on loopback (PORT=8000); it reloads when www/ changes
 	@$(NODE_OK)
 	@node scripts/run.mjs
+
+check: ## lint and the fast tests: native ones and those of the scripts
+	@$(NODE_OK)
+	@node scripts/check.mjs
 
 test: ## all tests: native, wasm in a browser, the built page in a browser
 	@$(NODE_OK)
@@ -47,7 +51,7 @@ mutants: ## change the core and the lab in some thousand ways, and see which no 
 	@$(NODE_OK)
 	@node scripts/mutants.mjs
 
-lint: ## check format, lints, documentation and types
+lint: ## check format, lints, documentation, types, and licences if cargo-deny is there
 	@$(NODE_OK)
 	@node scripts/lint.mjs
 

@@ -13,6 +13,7 @@ export class Fenced extends Error {
 export class Failure extends Error {
   name = 'Failure';
 
+  /** @param {string} code @param {string} message @param {{ retry_after?: string }} [options] */
   constructor(code, message, { retry_after } = {}) {
     super(message);
     this.code = code;
@@ -23,7 +24,7 @@ export class Failure extends Error {
 /** Runs an agent to its end, from the start or from what the store has. */
 export async function drive(
   config,
-  {
+  /** @type {any} */ {
     model,
     tools = {},
     approver,
@@ -117,7 +118,7 @@ async function perform(effect, { model, tools, approver, store, now, wait }) {
 function handle(agent, effect, answer, at_ms) {
   try {
     agent.handle({ effect: effect.id, at_ms, answer });
-  } catch (error) {
+  } catch (/** @type {any} */ error) {
     if (error?.code !== 'bad_argument') throw error;
     const why = error.message.replace(/^event \$\.answer/, '$');
     agent.handle({ effect: effect.id, at_ms, answer: unreadable(effect, answer, why) });
@@ -159,7 +160,11 @@ async function calls(call, answer) {
   }
 }
 
-/** What an error says about the effect. Of one that says nothing, nobody knows whether the call was carried out. */
+/**
+ * What an error says about the effect. Of one that says nothing, nobody knows whether the call was carried out.
+ *
+ * @param {any} error
+ */
 function failed(error) {
   const message = text(error);
   const retry_after = error?.retry_after == null ? null : text(error.retry_after);

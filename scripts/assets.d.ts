@@ -7,7 +7,7 @@ declare module '*.json' {
   export default text;
 }
 
-/** The scenarios of src/lab/shipped.rs; `load` gives the JSON text. */
+/** The scenarios of src/lab/scenarios/shipped.txt; `load` gives the JSON text. */
 declare module 'scenarios:catalogue' {
   export const catalogue: { id: string; title: string; load: () => Promise<string> }[];
 }
@@ -30,7 +30,7 @@ declare module '*.svg' {
 /** A stylesheet that takes effect when the script that imports it runs. */
 declare module 'sheet:*';
 
-/** An item of the crate: `source:FILE#TEXT` names the one line that has this text. `lines`: its first and last, from 1. */
+/** Lines of the crate: `source:FILE#NAME` names what stands between the comments `ANCHOR: NAME` and `ANCHOR_END: NAME`. */
 declare module 'source:*' {
   const code: { path: string; lines: [number, number]; load: () => Promise<string> };
   export default code;

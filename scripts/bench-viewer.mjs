@@ -52,7 +52,7 @@ await main(async () => {
 async function trace(records) {
   const file = join(root, 'tests', 'golden', 'double-charge.jsonl');
   const lines = (await readFile(file, 'utf8')).trimEnd().split('\n').slice(1, -1);
-  const start = Number(/"ts":([\d.]+)/.exec(lines[0])[1]);
+  const start = JSON.parse(lines[0]).ts;
   const made = [];
   for (let round = 0; made.length < records; round += 1) {
     for (const line of lines) {
@@ -94,7 +94,7 @@ async function show(page, { text }, last) {
         const whole = (last + 1).toLocaleString('en');
         while (!document.querySelector('.status .sentence')?.textContent.includes(whole))
           await painted();
-        const list = document.querySelector('.trace .scroller');
+        const list = /** @type {HTMLElement} */ (document.querySelector('.trace .scroller'));
         while (!document.querySelector(`[data-record="${last}"]`)) {
           list.scrollTop = list.scrollHeight;
           await painted();
@@ -121,7 +121,8 @@ async function select(page) {
     const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
     const times = [];
     for (let i = 0; i < 21; i += 1) {
-      const row = document.querySelector(`[data-record="${(i * 3571) % 10_000}"]`);
+      const record = `[data-record="${(i * 3571) % 10_000}"]`;
+      const row = /** @type {HTMLElement} */ (document.querySelector(record));
       const start = performance.now();
       row.click();
       await painted();
@@ -134,7 +135,7 @@ async function select(page) {
 /** The longest frame while the list is scrolled from its start to its end. */
 async function scroll(page) {
   return page.evaluate(async () => {
-    const list = document.querySelector('.trace .scroller');
+    const list = /** @type {HTMLElement} */ (document.querySelector('.trace .scroller'));
     list.dispatchEvent(new WheelEvent('wheel'));
     list.scrollTop = 0;
     await new Promise((done) => setTimeout(done, 300));

@@ -1,28 +1,45 @@
 import { installBrowser } from './install/browser.mjs';
+import { installFonts } from './install/fonts.mjs';
 import { installPackages } from './install/npm.mjs';
 import { installReceivers } from './install/python.mjs';
-import { installRust, installRustLinters, installWasmTools } from './install/rust.mjs';
+import {
+  installBindgen,
+  installRust,
+  installRustLinters,
+  installWasmPack,
+} from './install/rust.mjs';
+import { all } from './lib/process.mjs';
 import { timed } from './lib/time.mjs';
 
 /**
  * Installs what is missing for one purpose, and nothing else. Downloads run beside cargo's builds, as one waits for the network and
  * the other for the processor.
  */
-export async function install({ linters = false, browser = false, receivers = false } = {}) {
+export async function install({
+  linters = false,
+  browser = false,
+  fonts = false,
+  receivers = false,
+  wasmPack = false,
+} = {}) {
   await timed('install', async () => {
-    const results = await Promise.allSettled([
-      installRustSide(linters),
+    const installed = await all([
+      installRustSide({ linters, wasmPack }),
       installPackages(),
       browser ? installBrowser() : [],
+      fonts ? installFonts() : [],
       receivers ? installReceivers() : [],
     ]);
-    const failed = results.find((result) => result.status === 'rejected');
-    if (failed) throw failed.reason;
-    return results.flatMap((result) => result.value).join(', ') || 'nothing was missing';
+    return installed.flat().join(', ') || 'nothing was missing';
   });
 }
 
-async function installRustSide(linters) {
+async function installRustSide({ linters, wasmPack }) {
   const rust = await installRust();
-  return [...rust, ...(linters ? await installRustLinters() : []), ...(await installWasmTools())];
+  return [
+    ...rust,
+    ...(linters ? await installRustLinters() : []),
+    ...(await installBindgen()),
+    ...(wasmPack ? await installWasmPack() : []),
+  ];
 }

@@ -30,7 +30,7 @@ await main(async () => {
   let count = 0;
   try {
     for (const [size, viewport] of Object.entries(sizes)) {
-      for (const colorScheme of ['light', 'dark']) {
+      for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
         const context = await browser.newContext({ viewport, colorScheme });
         const page = await context.newPage();
         const look = async (state) => {

@@ -21,23 +21,27 @@ const types = {
 };
 
 /**
- * Serves dist/ on loopback only.
+ * Serves a folder on loopback only.
  *
  * @param {object} [options]
+ * @param {string} [options.folder] dist/, unless it is another one.
+ * @param {{ name: string, folder: string, built: Promise<void> }} [options.later] a folder under a name of its own: what is asked for
+ *   there is answered once it is built.
  * @param {number} [options.port] 0 takes any free port; another one that is in use gives way to the next.
  * @param {string} [options.base] the folder that the page stands in, to try that it works in a subfolder.
  * @param {boolean} [options.reload] the page loads itself anew when `changed()` is called.
  */
-export async function serve({ port = 0, base = '/', reload = false } = {}) {
+export async function serve({ folder = dist, later, port = 0, base = '/', reload = false } = {}) {
   const listeners = new Set();
-  const respond = site({ base, reload, listeners });
+  const respond = site({ folder, later, base, reload, listeners });
   const server = createServer((request, response) => {
     respond(request, response).catch(() => response.destroy());
   });
   await listen(server, port);
+  const address = /** @type {import('node:net').AddressInfo} */ (server.address());
   return {
-    port: server.address().port,
-    url: `http://127.0.0.1:${server.address().port}${base}`,
+    port: address.port,
+    url: `http://127.0.0.1:${address.port}${base}`,
     changed: () => listeners.forEach((response) => response.write('data: changed\n\n')),
     close: () =>
       new Promise((resolve) => {
@@ -63,7 +67,7 @@ async function listen(server, wanted) {
   throw new Problem(`No port from ${wanted} to ${wanted + 50} is free: set PORT to another one.`);
 }
 
-function site({ base, reload, listeners }) {
+function site({ folder, later, base, reload, listeners }) {
   const compressed = new Map();
   return async (request, response) => {
     const name = nameOf(request.url, base);
@@ -74,10 +78,20 @@ function site({ base, reload, listeners }) {
         '.js',
         "new EventSource('./__reload').onmessage = () => location.reload();",
       );
-    const path = name === null ? null : join(dist, name);
-    const found = path && (await stat(path).catch(() => null));
+    if (name === null) return notFound(response);
+    let path = join(folder, name);
+    if (later && name.startsWith(`${later.name}/`)) {
+      try {
+        await later.built;
+      } catch {
+        return unavailable(response, later.name);
+      }
+      path = join(later.folder, name.slice(later.name.length + 1));
+    }
+    const found = await stat(path).catch(() => null);
     if (!found?.isFile()) return notFound(response);
     const type = types[extname(path)] ?? 'application/octet-stream';
+    /** @type {Buffer} */
     let body = await readFile(path);
     if (reload && name === 'index.html') body = withReload(body);
     const headers = {
@@ -119,6 +133,11 @@ function brotli(body) {
 function notFound(response) {
   response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' });
   response.end('Not found.\n');
+}
+
+function unavailable(response, name) {
+  response.writeHead(503, { 'content-type': 'text/plain; charset=utf-8' });
+  response.end(`${name} could not be built: the terminal says why.\n`);
 }
 
 function send(response, extension, body) {

@@ -9,7 +9,7 @@ import { dist } from './lib/paths.mjs';
 import { main, Problem } from './lib/problem.mjs';
 import { serve } from './serve.mjs';
 
-const FIRST_LOAD_BUDGET_BYTES = 140 * 1024;
+const FIRST_LOAD_BUDGET_BYTES = 200 * 1024;
 const COLD_START_BUDGET_MS = 500;
 const STARTS = 9;
 

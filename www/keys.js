@@ -16,7 +16,7 @@ export function listen(actions) {
     if (document.querySelector(':popover-open')) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     if (target.matches('[type=range]') && key.startsWith('Arrow')) return;
-    // On a control the space bar is the control's; on a record it drives the run.
+    // On a control the space bar presses it; on a record it drives the run.
     if (key === ' ' && target.closest('button:not([data-record]), summary, [role=switch]')) return;
     const action = actions[key];
     if (!action || (event.repeat && !key.startsWith('Arrow'))) return;

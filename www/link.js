@@ -2,12 +2,12 @@
  * What a link says: which run, and which of its records. A run is a function of its scenario, mechanisms, seed and of what was done
  * to it, so the link carries these in its fragment, with a version and a checksum.
  *
- * @typedef {[moment: number, act: string, approver?: string, note?: string]} Deed  As the engine writes it.
+ * @typedef {[halfStep: number, act: string, approver?: string, note?: string]} Deed  As the engine writes it.
  * @typedef {object} Link
  * @property {string | null} scenario
  * @property {string[]} off  The mechanisms that are switched off.
  * @property {string | null} seed
- * @property {{ deeds: Deed[], moment: number } | null} done  What was done to the run, and where it stood.
+ * @property {{ deeds: Deed[], moment: number } | null} done  What was done to the run, and how many half steps it went.
  * @property {number} branch
  * @property {number | null} at  The record that was looked at.
  * @property {string | null} is  What that record was, as `signOf` says it.
@@ -26,7 +26,7 @@ const LETTERS = { crash: 'c', vanish: 'v', resume: 'r', tab: 't', approved: 'a',
 export function read(location) {
   const fragment = new URLSearchParams(location.hash.slice(1));
   const seed = fragment.get('seed');
-  const moment = fragment.get('to');
+  const halfStep = fragment.get('to');
   const at = fragment.get('at');
   /** @type {Link} */
   const link = {
@@ -43,8 +43,8 @@ export function read(location) {
   try {
     check(fragment);
     link.branch = number('branch', fragment.get('branch') ?? '0');
-    if (moment !== null) {
-      link.done = { deeds: deedsOf(fragment.get('did') ?? ''), moment: number('place', moment) };
+    if (halfStep !== null) {
+      link.done = { deeds: deedsOf(fragment.get('did') ?? ''), moment: number('place', halfStep) };
       if (at !== null) number('record', at);
     }
   } catch (error) {
@@ -73,7 +73,7 @@ export function write({ scenario, off, seed, done, branch, at, is }) {
 }
 
 /**
- * A sentence, if whoever gets the link cannot follow it.
+ * A sentence, if others cannot follow the link.
  * @param {{ id: string, own?: boolean }[]} scenarios
  * @param {string} id
  * @param {string} [checkpoint]  With which the run began.
@@ -82,13 +82,13 @@ export function doubt(scenarios, id, checkpoint) {
   if (checkpoint)
     return 'The link is copied, but a link has no room for the checkpoint with which this run began: it leads to a run from the beginning. Save the run as a file instead.';
   if (scenarios.some((one) => one.id === id && !one.own)) return null;
-  return 'The link is copied, and it leads to a scenario of your own, which only this browser has. Whoever gets it needs the file too: export it in the editor.';
+  return 'The link is copied, and it leads to a scenario of your own, which only this browser has. To follow it, others need the file too: export it in the editor.';
 }
 
 /**
- * What in a link does not fit this page, in sentences.
+ * Sentences about what this page does not have and the link names.
  * @param {Link} link
- * @param {Pick<import('./engine.js').Engine, 'scenarios' | 'mechanisms'>} engine
+ * @param {{ scenarios: { id: string }[], mechanisms: { id: string }[] }} known
  */
 export function complaints({ complaint, scenario, off }, { scenarios, mechanisms }) {
   if (complaint) return [complaint];
@@ -100,32 +100,38 @@ export function complaints({ complaint, scenario, off }, { scenarios, mechanisms
 }
 
 /**
- * Does what a link tells, and looks at the record that it names. False: it tells of no run, or not of one that can be had again.
+ * Replays the run of a link, and selects the record that it names. False: it has no run, or one that cannot be replayed.
  * @param {Link} link
- * @param {import('./reader.js').Reader} reader
+ * @param {object} parts
+ * @param {import('./page/scenarios.js').Scenarios} parts.scenarios
+ * @param {import('./page/setup.js').Setup} parts.setup
+ * @param {import('./page/shown-run.js').ShownRun} parts.shownRun
+ * @param {import('./page/selection.js').Selection} parts.selection
+ * @param {import('./page/notices.js').Notices} parts.notices
  */
-export async function follow({ scenario, done, seed, branch, at, is }, reader) {
+export async function follow(
+  { scenario, done, seed, branch, at, is },
+  { scenarios, setup, shownRun, selection, notices },
+) {
   if (scenario === null || seed === null || !done) return false;
-  const { engine } = reader;
-  const about = await engine.scenario(scenario);
-  const mechanisms = Object.fromEntries(
-    engine.mechanisms.map(({ id }) => [id, !reader.off.has(id)]),
-  );
-  if (!reader.retell({ scenario: about.json, mechanisms, seed, branch }, done)) return false;
+  const { json } = await scenarios.load(scenario);
+  const mechanisms = Object.fromEntries(setup.mechanisms.map(({ id }) => [id, !setup.off.has(id)]));
+  if (!shownRun.replay({ scenario: json, mechanisms, seed, branch }, done)) return false;
   if (at === null) return true;
-  const record = engine.records[at];
+  const { records } = selection;
+  const record = records[at];
   if (!record)
-    reader.complain(`This link names record ${at}, and this run has ${engine.records.length}.`);
+    notices.complain(`This link names record ${at}, and this run has ${records.length}.`);
   else if (is !== null && signOf(record) !== is)
-    reader.complain(
+    notices.complain(
       `Record ${at} is another than when this link was made: the scenario has changed since.`,
     );
-  if (record) reader.select(at);
+  if (record) selection.select(at);
   return true;
 }
 
 /**
- * A short sign of a record, the same for the same record of the same run.
+ * A short hash of a record: the same for the same record of the same run.
  * @param {import('./pkg/crashlab.js').RecordView} record
  */
 export function signOf({ type, step, at_s, tool, attempt }) {
@@ -145,7 +151,7 @@ function check(fragment) {
       `The seed of this link, “${seed}”, is not a whole number from 0 to ${LARGEST_SEED}.`,
     );
   const sum = fragment.get('sum');
-  // A link that somebody writes by hand names a scenario and a seed; one that tells a whole run is made by the page.
+  // A link with a whole run is made by the page; others may be written by hand, without a checksum.
   if (sum === null && !fragment.has('to')) return;
   if (sum !== sumOf(fragment))
     throw new Error(
@@ -167,10 +173,10 @@ function hash(text) {
   return value.toString(16).padStart(8, '0');
 }
 
-/** @param {Deed} deed */
-function textOf([moment, act, ...texts]) {
+/** A deed as a link has it. @param {Deed} deed */
+function textOf([halfStep, act, ...texts]) {
   const plain = (/** @type {string} */ text) => encodeURIComponent(text).replaceAll('.', '%2E');
-  return [`${moment}${LETTERS[act]}`, ...texts.map((text) => plain(text ?? ''))].join(':');
+  return [`${halfStep}${LETTERS[act]}`, ...texts.map((text) => plain(text ?? ''))].join(':');
 }
 
 /**
@@ -185,7 +191,7 @@ function deedsOf(text) {
       const [head, ...texts] = one.split(':');
       const act = Object.keys(LETTERS).find((word) => LETTERS[word] === head.slice(-1));
       const said = texts.map(decoded);
-      // A decision is somebody's.
+      // A decision has an approver.
       const lacks = (act === 'approved' || act === 'denied') && !said[0];
       if (!act || lacks || said.includes(null))
         throw new Error(

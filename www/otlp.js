@@ -85,7 +85,7 @@ function complaintAbout(url) {
   if (!URL.canParse(url)) return `\`${url}\` is no address, such as ${DEFAULT_URL}.`;
   const { protocol, hostname, username, password } = new URL(url);
   if (username || password)
-    return 'Browsers send to no address with a name or a password in it. Leave out what stands before the `@`; a key goes into the header.';
+    return 'Browsers send to no address with a name or a password in it. Leave out what is before the `@`; a key goes into the header.';
   const isHere = hostname === 'localhost' || hostname === '127.0.0.1';
   if (protocol === 'https:' || (protocol === 'http:' && isHere)) return null;
   return `The page sends only to https addresses, and to this computer over http (${DEFAULT_URL}).`;
@@ -107,7 +107,7 @@ function objectionTo(name, value) {
     return `The value of ${name} has characters that no header may have.`;
   if (name.toLowerCase() === 'content-type')
     return 'The page itself says that it sends JSON: leave out Content-Type.';
-  // What a browser keeps for itself it leaves out without a word.
+  // A browser silently drops the headers that pages may not set.
   const { headers } = new Request(DEFAULT_URL, { headers: { [name]: value } });
   return headers.has(name) ? null : `Browsers let no page set the header ${name}.`;
 }
@@ -135,8 +135,8 @@ async function post(fetch, url, body, headers) {
 }
 
 /**
- * A browser says the same of a collector that is not there and of one whose answer it may not show. A request whose answer nobody
- * wants to read tells them apart: it arrives even where the page is not allowed.
+ * A browser gives the same error for a collector that is not there and for one whose answer it may not show. A request without CORS
+ * tells them apart: it arrives even where the page may not read the answer.
  *
  * @param {unknown} error
  * @param {string} url

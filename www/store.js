@@ -1,6 +1,6 @@
 /**
  * What the page remembers about itself, not about any run: speed, the last run, the chosen scenario. The runs are the engine's.
- * Storage that is absent, full or damaged costs the preferences and nothing else.
+ * If storage is absent, full or damaged, only the preferences are lost.
  *
  * @typedef {object} Preferences
  * @property {number} speed  An index into the engine's `SPEEDS`.
@@ -9,10 +9,10 @@
  * @property {string[]} off  The mechanisms that are switched off.
  */
 
-/** The page is a frame in another page. It keeps its own things apart, and its runs in memory. */
+/** The page is a frame in another page. It keeps its runs in memory, and the rest under keys of its own. */
 export const embedded = new URLSearchParams(location.search).has('embed');
 
-/** The key of something that is kept. @param {string} name */
+/** A key in the browser's storage. @param {string} name */
 export const keyOf = (name) => `crashlab:${embedded ? 'embed/' : ''}${name}`;
 
 const KEY = keyOf('ui');
@@ -25,7 +25,7 @@ export function load() {
     const parsed = JSON.parse(localStorage.getItem(KEY) ?? '{}');
     if (typeof parsed === 'object' && parsed !== null) found = parsed;
   } catch {
-    // Nothing readable: the defaults serve.
+    // It cannot be read: the defaults apply.
   }
   const text = (/** @type {unknown} */ value) => (typeof value === 'string' ? value : null);
   return {
@@ -41,6 +41,6 @@ export function save(change) {
   try {
     localStorage.setItem(KEY, JSON.stringify({ ...load(), ...change }));
   } catch {
-    // The page goes on without; the engine says what is wrong with the storage.
+    // The page works without them; the engine reports what is wrong with the storage.
   }
 }

@@ -1,6 +1,6 @@
 import { dist, root } from '../lib/paths.mjs';
 
-/** What every bundle has in common. */
+/** What every bundle has in common. @satisfies {import('esbuild').BuildOptions} */
 export const shared = {
   absWorkingDir: root,
   outdir: dist,

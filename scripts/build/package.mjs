@@ -1,35 +1,30 @@
 // Puts the npm package together in pkg/: the engine's wasm with its bindings, and what lies in npm/.
-import { cp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from '../lib/paths.mjs';
 import { Problem } from '../lib/problem.mjs';
-import { show } from '../lib/process.mjs';
-import { hashOfInputs } from './wasm.mjs';
+import { crate } from '../install/rust.mjs';
+import { packageNotices } from './notices.mjs';
+import { buildModule, engine } from './wasm.mjs';
 
-const folder = join(root, 'pkg');
-const stamp = join(folder, '.stamp');
+const folder = join(root, engine.folder);
 
-export async function buildPackage() {
-  const inputs = await hashOfInputs(['scripts/build/package.mjs']);
-  const isBuilt = (await readFile(stamp, 'utf8').catch(() => '')) === inputs;
-  if (!isBuilt) {
-    await rm(folder, { recursive: true, force: true });
-    const args = ['build', '--release', '--target', 'web', '--out-dir', 'pkg', '--no-pack'];
-    const features = ['--', '--no-default-features', '--features', 'engine'];
-    const code = await show('wasm-pack', ['--quiet', ...args, ...features]);
-    if (code !== 0) throw new Problem('The wasm build failed, for the reason that stands above.');
-    await plainTypes(join(folder, 'crashlab.d.ts'));
-  }
+export async function buildPackage(kind = 'optimised') {
+  const remark = await buildModule(engine, {
+    kind,
+    others: ['scripts/build/package.mjs'],
+    finish: () => plainTypes(join(folder, 'crashlab.d.ts')),
+  });
   await cp(join(root, 'npm'), folder, { recursive: true });
   await cp(join(root, 'LICENSE'), join(folder, 'LICENSE'));
+  await writeFile(join(folder, 'NOTICES.txt'), await packageNotices());
   const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
-  const [, version] = /^version = "(.*)"$/m.exec(await readFile(join(root, 'Cargo.toml'), 'utf8'));
+  const { version } = await crate();
   await writeFile(
     join(folder, 'package.json'),
     `${JSON.stringify({ ...manifest, version }, null, 2)}\n`,
   );
-  await writeFile(stamp, inputs);
-  if (isBuilt) return 'unchanged';
+  return remark;
 }
 
 /**

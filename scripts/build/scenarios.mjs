@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from '../lib/paths.mjs';
 
-const lab = join(root, 'src', 'lab');
+const folder = join(root, 'src', 'lab', 'scenarios');
 
 /**
- * An esbuild plugin for `import { catalogue } from 'scenarios:catalogue'`: the scenarios that `shipped.rs` lists, in its order. The
+ * An esbuild plugin for `import { catalogue } from 'scenarios:catalogue'`: the scenarios that `shipped.txt` lists, in its order. The
  * first one comes with the page; each other one is a file of its own, loaded when it is chosen.
  */
 export function scenarioCatalogue() {
@@ -17,20 +17,23 @@ export function scenarioCatalogue() {
         namespace: 'scenarios',
       }));
       build.onLoad({ filter: /.*/, namespace: 'scenarios' }, async () => {
-        const list = join(lab, 'shipped.rs');
-        const names = (await readFile(list, 'utf8')).matchAll(/include_str!\("([^"]+)"\)/g);
-        const files = [...names].map(([, name]) => join(lab, name));
+        const list = join(folder, 'shipped.txt');
+        const lines = (await readFile(list, 'utf8')).split('\n').map((line) => line.trim());
+        const names = lines.filter((line) => line && !line.startsWith('#'));
+        const files = names.map((name) => `./${name}.json`);
         const entries = await Promise.all(files.map(entry));
+        // The addresses are relative, as they stand in the source map.
         const contents = `import first from ${JSON.stringify(files[0])};
           export const catalogue = [${entries.join(',\n')}];`;
-        return { contents, loader: 'js', resolveDir: lab, watchFiles: [list, ...files] };
+        const watchFiles = [list, ...files.map((file) => join(folder, file))];
+        return { contents, loader: 'js', resolveDir: folder, watchFiles };
       });
     },
   };
 }
 
 async function entry(file, index) {
-  const { id, title } = JSON.parse(await readFile(file, 'utf8'));
+  const { id, title } = JSON.parse(await readFile(join(folder, file), 'utf8'));
   const load =
     index === 0
       ? 'async () => first'

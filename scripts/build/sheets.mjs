@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
+import { root } from '../lib/paths.mjs';
 import { shared } from './options.mjs';
 
 /**
@@ -11,10 +12,12 @@ export function sheets(esbuild) {
     name: 'sheets',
     setup(build) {
       build.onResolve({ filter: /^sheet:/ }, ({ path, resolveDir }) => ({
-        path: join(resolveDir, path.slice('sheet:'.length)),
+        // Its name stands in the source map, so it does not begin at the root of whoever builds.
+        path: relative(root, join(resolveDir, path.slice('sheet:'.length))),
         namespace: 'sheet',
       }));
-      build.onLoad({ filter: /.*/, namespace: 'sheet' }, async ({ path }) => {
+      build.onLoad({ filter: /.*/, namespace: 'sheet' }, async ({ path: name }) => {
+        const path = join(root, name);
         const { target } = shared;
         const source = await readFile(path, 'utf8');
         const { code } = await esbuild.transform(source, { loader: 'css', minify: true, target });

@@ -13,7 +13,7 @@ import { sources } from './sources.mjs';
  * The page as one HTML file that works from disk without a network. The wasm is a data URL and the worker a blob, because a page
  * from disk may fetch no other file. The Content-Security-Policy allows exactly these scripts and styles, by their hashes.
  */
-export async function singleFile(esbuild, html, references) {
+export async function singleFile(esbuild, html, references, notices) {
   const embedded = {};
   const options = { ...shared, splitting: false, sourcemap: false, legalComments: 'eof' };
   const replace = {
@@ -51,10 +51,12 @@ export async function singleFile(esbuild, html, references) {
     html,
     bundled.map(({ address }) => address),
   );
-  return appendToHead(withPolicy(page, script, style), [
+  const whole = appendToHead(withPolicy(page, script, style), [
     `<style>${style}</style>`,
     `<script type="module">${script}</script>`,
   ]);
+  // The file goes round on its own, so the notices are in it. Two hyphens would end the comment.
+  return `${whole}<!--\n${notices.replace(/-(?=-)/g, '- ')}-->\n`;
 }
 
 /** Writes what could end or nest an HTML script element in a way that only JavaScript reads as the same text. */

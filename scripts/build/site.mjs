@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { basename, extname, join, relative } from 'node:path';
-import { root } from '../lib/paths.mjs';
+import { root, www } from '../lib/paths.mjs';
 import { fillIn } from './html.mjs';
 import { localUrls } from './local-urls.mjs';
 import { shared } from './options.mjs';
@@ -9,6 +9,7 @@ import { scenarioCatalogue } from './scenarios.mjs';
 import { sheets } from './sheets.mjs';
 import { sources } from './sources.mjs';
 
+/** @satisfies {import('esbuild').BuildOptions} */
 const options = {
   ...shared,
   splitting: true,
@@ -23,28 +24,50 @@ const options = {
 /**
  * The esbuild options for the page as files side by side.
  *
+ * @param {typeof import('esbuild')} esbuild
+ * @param {string[]} entryPoints
  * @param {Map<string, Uint8Array>} emitted receives what the scripts name by URL: workers and assets.
+ * @param {object} more
+ * @param {string[]} [more.watched] files whose change is a change of the page.
+ * @param {string[]} [more.later] folders of www/ whose modules are left where they are.
  */
-export function siteOptions(esbuild, entryPoints, emitted, watched) {
+export function siteOptions(esbuild, entryPoints, emitted, { watched = [], later = [] }) {
   const replace = {
     async worker(entry, watchFiles) {
-      const plugins = [localUrls(replace)];
+      const plugins = [external(later), localUrls(replace)];
       const result = await esbuild.build({ ...options, entryPoints: [entry], plugins });
       watchFiles.push(...Object.keys(result.metafile.inputs).map((input) => join(root, input)));
       for (const file of result.outputFiles) emitted.set(basename(file.path), file.contents);
-      const [name] = Object.entries(result.metafile.outputs).find(
-        ([, { entryPoint }]) => entryPoint,
+      const { outputs } = result.metafile;
+      const name = /** @type {string} */ (
+        Object.keys(outputs).find((output) => outputs[output].entryPoint)
       );
       return `${url(basename(name))}, { type: 'module' }`;
     },
     async asset(path) {
-      return url(await emitAsset(emitted, path));
+      const name = relative(www, path);
+      const isLater = later.some((folder) => name.startsWith(`${folder}/`));
+      return url(isLater ? name : await emitAsset(emitted, path));
     },
   };
   return {
     ...options,
     entryPoints,
     plugins: [scenarioCatalogue(), sources(), sheets(esbuild), localUrls(replace, watched)],
+  };
+}
+
+/** All scripts of the page lie in one folder, so `study/crashlab.js` is found from each of them by that name. */
+function external(folders) {
+  return {
+    name: 'external',
+    setup(build) {
+      build.onResolve({ filter: /^\.{1,2}\// }, ({ path, resolveDir }) => {
+        const name = relative(www, join(resolveDir, path));
+        const isLater = folders.some((folder) => name.startsWith(`${folder}/`));
+        return isLater ? { path: `./${name}`, external: true } : undefined;
+      });
+    },
   };
 }
 
@@ -66,6 +89,7 @@ export async function siteFiles(result, emitted, html, references) {
   const files = new Map(emitted);
   for (const file of result.outputFiles) files.set(basename(file.path), file.contents);
   const names = new Map();
+  /** @type {Record<'stylesheets' | 'modules' | 'wasm', string[]>} */
   const head = { stylesheets: [], modules: [], wasm: [] };
   const { outputs } = result.metafile;
   for (const { address, path } of references) {

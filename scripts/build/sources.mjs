@@ -4,9 +4,9 @@ import { root } from '../lib/paths.mjs';
 import { Problem } from '../lib/problem.mjs';
 
 /**
- * An esbuild plugin for `import code from 'source:src/agent/next.rs#fn check_and_gate('`: an item of the crate, with the lines that
- * it takes, found at build time. The file's text is loaded when it is wanted. An item that is not there, or is there twice, fails
- * the build, so that no text points at code that has moved.
+ * An esbuild plugin for `import code from 'source:src/agent/next.rs#gate'`: the lines of the crate between the comments
+ * `// ANCHOR: gate` and `// ANCHOR_END: gate`. The file's text is loaded when it is wanted. A pair that is not there, or is there
+ * twice, fails the build, so that no text points at code that has moved.
  */
 export function sources() {
   return {
@@ -14,12 +14,13 @@ export function sources() {
     setup(build) {
       build.onResolve({ filter: /^source:/ }, ({ path }) => ({ path, namespace: 'source' }));
       build.onLoad({ filter: /.*/, namespace: 'source' }, async ({ path }) => {
-        const [file, item] = path.slice('source:'.length).split('#');
+        const [file, anchor] = path.slice('source:'.length).split('#');
         const full = join(root, file);
-        const lines = linesOf((await readFile(full, 'utf8')).split('\n'), file, item);
+        const lines = linesOf(await readFile(full, 'utf8'), file, anchor);
+        // The address is relative, as it stands in the source map.
         const contents = `export default {
           path: ${JSON.stringify(file)}, lines: ${JSON.stringify(lines)},
-          load: async () => (await import(${JSON.stringify(full)})).default,
+          load: async () => (await import(${JSON.stringify(`./${file}`)})).default,
         };`;
         return { contents, loader: 'js', resolveDir: root, watchFiles: [full] };
       });
@@ -27,17 +28,14 @@ export function sources() {
   };
 }
 
-/** The first and the last line of an item with its comment, counted from 1. */
-function linesOf(lines, file, item) {
-  const places = lines.flatMap((line, place) => (line.includes(item) ? [place] : []));
-  if (places.length !== 1)
-    throw new Problem(
-      `A lesson names “${item}” in ${file}, where it stands ${places.length} times.`,
-    );
-  const [place] = places;
-  const indent = /^ */.exec(lines[place])[0];
-  let first = place;
-  while (/^\s*(\/\/\/|#\[)/.test(lines[first - 1] ?? '')) first -= 1;
-  const end = lines.findIndex((line, n) => n >= place && line.startsWith(`${indent}}`));
-  return [first + 1, (end < 0 ? place : end) + 1];
+/** The first and the last line between the two comments of an anchor, counted from 1. */
+function linesOf(text, file, anchor) {
+  const lines = text.split('\n').map((line) => line.trim());
+  const place = (comment) => {
+    const first = lines.indexOf(comment);
+    if (first < 0 || first !== lines.lastIndexOf(comment))
+      throw new Problem(`A lesson needs “${comment}” to stand once in ${file}.`);
+    return first;
+  };
+  return [place(`// ANCHOR: ${anchor}`) + 2, place(`// ANCHOR_END: ${anchor}`)];
 }

@@ -1,58 +1,148 @@
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { root, www } from '../lib/paths.mjs';
+import { root } from '../lib/paths.mjs';
 import { Problem } from '../lib/problem.mjs';
-import { capture, show } from '../lib/process.mjs';
+import { all, capture, show } from '../lib/process.mjs';
 
-const stamp = join(www, 'pkg', '.stamp');
-
-/** Two modules of one crate: the playground, small, and what is computed on demand, fast. */
-const modules = [
-  { feature: 'lab', folder: 'www/pkg', profile: ['--release'] },
-  { feature: 'study', folder: 'www/study', profile: ['--profile', 'study'] },
-];
+const FAILED = 'The wasm build failed, for the reason that stands above.';
 
 /**
- * Builds a module without the sentences of panics, which nobody reads in a page: 5 KB less to load. That takes the source of std and
- * two switches that are not stable yet, so where it does not work, the module is built as any other.
+ * The modules of the crate. The page loads two: the playground, small, and what is computed on demand, fast. The npm package has
+ * the engine. `optimise` is what wasm-opt does for a build that goes to other people.
+ *
+ * @typedef {{ feature: string, folder: string, profile: string, optimise: string[] }} Module
  */
-const unworded = {
-  flags: ['-Zbuild-std=std,panic_abort', '-Zbuild-std-features=optimize_for_size'],
-  env: { RUSTC_BOOTSTRAP: '1', RUSTFLAGS: '-Zunstable-options -Cpanic=immediate-abort' },
+/** @type {Module} */
+export const lab = {
+  feature: 'lab',
+  folder: 'www/pkg',
+  profile: 'release',
+  optimise: ['-Oz'],
+};
+/** @type {Module} */
+export const study = {
+  feature: 'study',
+  folder: 'www/study',
+  profile: 'study',
+  optimise: ['-O3'],
+};
+/** @type {Module} */
+export const engine = {
+  feature: 'engine',
+  folder: 'pkg',
+  profile: 'release',
+  optimise: ['-Oz'],
 };
 
-/**
- * Builds www/pkg and www/study from the crate. cargo knows by itself what changed, but wasm-bindgen and wasm-opt would run every time, so the
- * stamp keeps the hash of everything that the output depends on. It is written last: a build that was cut short is done again.
- */
-export async function buildWasm() {
-  const inputs = await hashOfInputs();
-  if ((await readFile(stamp, 'utf8').catch(() => '')) === inputs) return 'unchanged';
-  await rm(stamp, { force: true });
-  for (const { feature, folder, profile } of modules) {
-    const args = ['build', ...profile, '--target', 'web', '--out-dir', folder, '--no-pack'];
-    const features = ['--', '--no-default-features', '--features', feature];
-    const command = ['--quiet', ...args, ...features];
-    if (feature === 'lab' && (await hasSourceOfStd())) {
-      const { flags, env } = unworded;
-      if ((await capture('wasm-pack', [...command, ...flags], { env })).code === 0) continue;
-    }
-    const code = await show('wasm-pack', command);
-    if (code !== 0) throw new Problem('The wasm build failed, for the reason that stands above.');
-  }
-  await writeFile(stamp, inputs);
+/** What rustc emits beside plain wasm, and every browser that the page supports knows. */
+const features = [
+  '--enable-bulk-memory',
+  '--enable-nontrapping-float-to-int',
+  '--enable-sign-ext',
+  '--enable-mutable-globals',
+];
+
+/** Builds both modules of the page. */
+export async function buildWasm(kind = 'optimised') {
+  const remarks = [await buildModule(lab, { kind }), await buildModule(study, { kind })];
+  return remarks.every(Boolean) ? 'unchanged' : undefined;
 }
 
-async function hasSourceOfStd() {
+/** How much is done for a module, each with all that stands after it: for types alone, to try it, for other people. */
+const kinds = ['typed', 'plain', 'optimised'];
+
+/**
+ * Compiles a module, gives it its bindings and optimises it.
+ *
+ * The stamp beside a module keeps the hash of everything that it depends on: cargo knows by itself what changed, but the other two
+ * would run every time. It is written last, so that a build that was cut short is done again.
+ *
+ * @param {Module} module
+ * @param {object} [options]
+ * @param {string} [options.kind] `plain` leaves wasm-opt out, and is larger but otherwise the same; `typed` is quickly compiled and
+ *   slow. A better one that is there is taken.
+ * @param {string[]} [options.others] files that `finish` depends on.
+ * @param {(folder: string) => Promise<void>} [options.finish] what else belongs to the build.
+ * @param {() => Promise<void>} [options.tools] waits for wasm-bindgen, which may still be on its way while cargo compiles.
+ */
+export async function buildModule(
+  module,
+  { kind = 'optimised', others = [], finish = async () => {}, tools = async () => {} } = {},
+) {
+  const folder = join(root, module.folder);
+  const stamp = join(folder, '.stamp');
+  const inputs = await hashOfInputs(others);
+  const enough = kinds.slice(kinds.indexOf(kind)).map((name) => `${inputs} ${name}`);
+  if (enough.includes(await readFile(stamp, 'utf8').catch(() => ''))) {
+    await tools();
+    return 'unchanged';
+  }
+  const profile = kind === 'typed' ? 'dev' : module.profile;
+  const [code] = await all([compile(module, profile), tools()]);
+  if (code !== 0) throw new Problem(FAILED);
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  await run('wasm-bindgen', [
+    compiled(profile),
+    ...['--target', 'web', '--out-dir', folder, '--out-name', 'crashlab'],
+    // It says which compiler made the module, which is nobody's business and costs bytes.
+    '--remove-producers-section',
+  ]);
+  if (kind === 'optimised') {
+    const wasm = join(folder, 'crashlab_bg.wasm');
+    const strip = ['--strip-debug', '--strip-producers', '--strip-target-features'];
+    await run('wasm-opt', [wasm, '-o', wasm, ...module.optimise, ...strip, ...features]);
+  }
+  await finish(folder);
+  await writeFile(stamp, enough[0]);
+  return undefined;
+}
+
+async function run(command, args) {
+  if ((await show(command, args)) !== 0) throw new Problem(FAILED);
+}
+
+/** @param {string} profile */
+function compiled(profile) {
+  const target = process.env.CARGO_TARGET_DIR || join(root, 'target');
+  const name = profile === 'dev' ? 'debug' : profile;
+  return join(target, 'wasm32-unknown-unknown', name, 'crashlab.wasm');
+}
+
+async function compile({ feature }, profile) {
+  const target = ['--lib', '--target', 'wasm32-unknown-unknown', '--profile', profile];
+  const features = ['--no-default-features', '--features', feature];
+  const args = ['build', '--quiet', '--locked', ...target, ...features];
+  return show('cargo', args, { env: { CARGO_ENCODED_RUSTFLAGS: await flags() } });
+}
+
+/** The places of a panic name files, so the folders of whoever builds would be in the module. */
+async function flags() {
   const sysroot = (await capture('rustc', ['--print', 'sysroot'])).output.trim();
-  return existsSync(join(sysroot, 'lib', 'rustlib', 'src', 'rust', 'library', 'Cargo.lock'));
+  const cargoHome = process.env.CARGO_HOME || join(homedir(), '.cargo');
+  const names = [
+    [cargoHome, 'cargo'],
+    [join(sysroot, 'lib', 'rustlib', 'src', 'rust'), 'rust'],
+    [root, 'crashlab'],
+  ];
+  const own = names.map(([from, to]) => `--remap-path-prefix=${from}=${to}`);
+  const given =
+    process.env.CARGO_ENCODED_RUSTFLAGS?.split('\x1f') ?? process.env.RUSTFLAGS?.split(' ') ?? [];
+  return [...given.filter(Boolean), ...own].join('\x1f');
 }
 
 /** A hash of everything that the wasm is built from, and of other files. */
 export async function hashOfInputs(others = []) {
-  const files = ['Cargo.toml', 'Cargo.lock', 'package-lock.json', ...others];
+  const files = [
+    'Cargo.toml',
+    'Cargo.lock',
+    'build.rs',
+    'package-lock.json',
+    'scripts/build/wasm.mjs',
+    ...others,
+  ];
   for (const entry of await readdir(join(root, 'src'), { recursive: true, withFileTypes: true })) {
     if (entry.isFile())
       files.push(join(entry.parentPath ?? entry.path, entry.name).slice(root.length + 1));

@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { preferOnPath, privateToolRoot, root, which } from '../lib/paths.mjs';
+import { preferOnPath, privateToolRoot, which } from '../lib/paths.mjs';
 import { Problem } from '../lib/problem.mjs';
 import { capture, installer } from '../lib/process.mjs';
 
@@ -20,15 +19,13 @@ export async function installRust() {
     await installer(
       'rust',
       'rustup',
-      ['default', 'stable'],
-      'Rust has no toolchain and none could be installed: run `rustup default stable`',
+      ['toolchain', 'install', 'stable', '--profile', 'minimal'],
+      'Rust has no toolchain and none could be installed: run `rustup toolchain install stable`',
     );
     installed.push('rust');
   }
   const version = versionIn((await capture('rustc', ['--version'])).output);
-  const wanted = /^rust-version = "(.*)"/m.exec(
-    await readFile(join(root, 'Cargo.toml'), 'utf8'),
-  )[1];
+  const { rust_version: wanted } = await crate();
   if (isOlder(version, wanted)) {
     throw new Problem(`Rust ${version} is older than ${wanted}: run \`rustup update stable\`.`);
   }
@@ -43,12 +40,16 @@ export async function installRust() {
     );
     installed.push('wasm32-unknown-unknown');
   }
-  if (which('rustup') && !existsSync(join(sysroot, 'lib', 'rustlib', 'src', 'rust', 'library'))) {
-    // Only the smallest build needs it, and there is another one.
-    const { code } = await capture('rustup', ['component', 'add', 'rust-src']);
-    if (code === 0) installed.push('rust-src');
-  }
   return installed;
+}
+
+/** The crate's own manifest, as cargo reads it. */
+export async function crate() {
+  const { code, output } = await capture('cargo', [
+    ...['metadata', '--no-deps', '--format-version', '1', '--quiet'],
+  ]);
+  if (code !== 0) throw new Problem(`cargo cannot read Cargo.toml:\n${output.trim()}`);
+  return JSON.parse(output.slice(output.indexOf('{'))).packages[0];
 }
 
 /** rustfmt and clippy, which a minimal Rust lacks. */
@@ -70,20 +71,23 @@ export async function installRustLinters() {
   return installed;
 }
 
-/** wasm-pack, and the wasm-bindgen of exactly the version in Cargo.lock, because the two formats only match then. */
-export async function installWasmTools() {
-  const lock = await readFile(join(root, 'Cargo.lock'), 'utf8');
-  const bindgen = /^name = "wasm-bindgen"\nversion = "(.*)"/m.exec(lock)[1];
-  const installed = [];
-  if (!(await has('wasm-pack', (found) => !isOlder(found, WASM_PACK_AT_LEAST), WASM_PACK))) {
-    // Its own lock file is known to build.
-    installed.push(await cargoInstall('wasm-pack', 'wasm-pack', WASM_PACK, 0, ['--locked']));
-  }
-  if (!(await has('wasm-bindgen', (found) => found === bindgen, bindgen))) {
-    // The published lock file names versions that were withdrawn, so this one is built without it.
-    installed.push(await cargoInstall('wasm-bindgen-cli', 'wasm-bindgen', bindgen, 1, []));
-  }
-  return installed;
+/** The wasm-bindgen of exactly the version in Cargo.lock, because the two formats only match then. */
+export async function installBindgen() {
+  const { code, output } = await capture('cargo', ['pkgid', 'wasm-bindgen']);
+  if (code !== 0) throw new Problem(`cargo cannot read Cargo.lock:\n${output.trim()}`);
+  const version = versionIn(output.slice(output.lastIndexOf('@')));
+  if (await has('wasm-bindgen', (found) => found === version, version)) return [];
+  // The published lock file names versions that were withdrawn, so it is built without it. It reads one small file, so an optimised
+  // build would cost minutes and save a second; what it could do on the network is not needed.
+  const flags = ['--debug', '--no-default-features'];
+  return [await cargoInstall('wasm-bindgen-cli', 'wasm-bindgen', version, flags)];
+}
+
+/** wasm-pack, which runs the tests in a browser. */
+export async function installWasmPack() {
+  if (await has('wasm-pack', (found) => !isOlder(found, WASM_PACK_AT_LEAST), WASM_PACK)) return [];
+  // Its own lock file is known to build. It only starts other programs, so it need not be fast.
+  return [await cargoInstall('wasm-pack', 'wasm-pack', WASM_PACK, ['--debug', '--locked'])];
 }
 
 /** What changes the program to see whether a test notices: always this version, as the list of changes is part of it. */
@@ -103,11 +107,8 @@ async function has(program, accepts, version) {
   return code === 0 && accepts(versionIn(output));
 }
 
-/**
- * cargo builds in a temporary folder and moves the finished program, so a failure leaves nothing half done. Little optimisation is
- * asked for, as it would cost a first run two minutes: wasm-pack only starts other programs, and wasm-bindgen reads one small file.
- */
-async function cargoInstall(crate, program, version, optimisation, flags) {
+/** cargo builds in a temporary folder and moves the finished program, so a failure leaves nothing half done. */
+async function cargoInstall(crate, program, version, flags) {
   await needLinker();
   const args = ['install', crate, '--version', version, ...flags];
   // Few need cargo-mutants, so it stays out of the way of what they have.
@@ -116,12 +117,9 @@ async function cargoInstall(crate, program, version, optimisation, flags) {
     args.push('--root', privateRoot);
     preferOnPath(join(privateRoot, 'bin'));
   }
-  console.log(`installing ${crate} ${version} (cargo builds it: one to three minutes)`);
+  console.log(`installing ${crate} ${version} (cargo builds it: about a minute)`);
   const sentence = `${crate} ${version} is missing and could not be built: run \`cargo ${args.join(' ')}\``;
-  const env = {
-    CARGO_PROFILE_RELEASE_OPT_LEVEL: String(optimisation),
-    CARGO_PROFILE_RELEASE_LTO: 'off',
-  };
+  const env = { CARGO_PROFILE_DEV_DEBUG: '0', CARGO_INCREMENTAL: '0' };
   await installer(crate, 'cargo', args, sentence, { cwd: tmpdir(), env });
   return `${crate} ${version}`;
 }

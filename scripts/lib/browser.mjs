@@ -15,8 +15,12 @@ export function findBrowser() {
   return existsSync(macApplication) ? macApplication : null;
 }
 
-/** Starts a headless browser. The sandbox is off because it cannot be had as root, which is what CI machines are. */
-export async function launchBrowser() {
+/**
+ * Starts a headless browser. The sandbox is off because it cannot be had as root, which is what CI machines are.
+ *
+ * @param {Record<string, string>} [env] more variables of its environment.
+ */
+export async function launchBrowser(env = {}) {
   const executablePath = findBrowser();
   if (!executablePath)
     throw new Problem(
@@ -25,6 +29,9 @@ export async function launchBrowser() {
   const { chromium } = await import('playwright-core');
   return chromium.launch({
     executablePath,
+    env: { ...process.env, ...env },
+    // A busy machine can need more than the half minute that is usual.
+    timeout: 180_000,
     args: ['--no-sandbox', '--disable-background-networking'],
   });
 }

@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url';
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 export const www = join(root, 'www');
 export const dist = join(root, 'dist');
+/** What the dev server serves: dist/ is for other people, and whole. */
+export const served = join(root, 'target', 'page');
 
 const cargoBin = join(process.env.CARGO_HOME || join(homedir(), '.cargo'), 'bin');
 

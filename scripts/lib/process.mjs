@@ -45,3 +45,12 @@ export async function installer(name, command, args, sentence, options) {
   await writeFile(join(root, log), output);
   throw new Problem(`${sentence} (the installer's output is in ${log}).`);
 }
+
+/** Waits for everything, also when one part fails: what it started is over before the failure is reported. */
+export async function all(work) {
+  const results = await Promise.allSettled(work);
+  return results.map((result) => {
+    if (result.status === 'rejected') throw result.reason;
+    return result.value;
+  });
+}

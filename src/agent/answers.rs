@@ -5,12 +5,14 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::machine::{Agent, Phase};
-use super::protocol::{Completion, Decision, EffectKind};
+use super::protocol::{AgentFailure, Completion, EffectKind};
 use super::retry::parse_retry_after;
 use super::run::{ModelTurn, ToolStage, ToolsTurn, Turn};
 use super::tools::ToolSpec;
 use crate::base::json::count;
-use crate::record::{ApprovalStatus, Failure, FailureKind, LlmCall, Record, RecordBody, Retry, Status, ToolCall};
+use crate::record::{
+    Decision, Failure, FailureKind, LlmCall, QuestionKind, Record, RecordBody, Retry, Status, ToolCall, ToolOutcome,
+};
 
 /// How often a write is tried before the agent gives up on its storage.
 const WRITE_TRIES: u32 = 3;
@@ -23,10 +25,10 @@ impl Agent {
             RecordBody::Checkpoint { .. } => self.saved = None,
             _ => {}
         }
-        // The agent writes only what fits its own run, so there is nothing to diverge from.
-        let applied = self.run.apply(record, &self.config);
-        debug_assert!(applied.is_ok(), "{applied:?}");
-        self.advance();
+        match self.run.apply(record, &self.config) {
+            Ok(()) => self.advance(),
+            Err(divergence) => self.phase = Phase::Failed(AgentFailure::Diverged(divergence)),
+        }
     }
 
     /// The write is tried again; what led to it is not.
@@ -62,7 +64,7 @@ impl Agent {
             Turn::Model(ModelTurn { failures, .. }) => failures + 1,
             Turn::Ready | Turn::Tools(_) => 1,
         };
-        let retryable = failure.code.outcome() != FailureKind::Rejected;
+        let retryable = failure.code.kind() != FailureKind::Rejected;
         let backoff_ms = self.backoff_ms(failures, failure, "model").filter(|_| retryable);
         match backoff_ms {
             Some(backoff_ms) => {
@@ -70,7 +72,7 @@ impl Agent {
                 self.phase = Phase::Ready(self.append(RecordBody::LlmRetry(retry)));
             }
             None => {
-                self.model_failure = Some(format!("{failure}, in attempt {attempt}").into());
+                self.model_failure = Some((failure.into(), attempt));
                 self.advance();
             }
         }
@@ -78,93 +80,93 @@ impl Agent {
 
     pub(super) fn tool_answered(&mut self, result: Value) {
         let Some((turn, _)) = self.call_under_way() else {
-            return;
+            return self.no_such_call("result");
         };
         let call = turn.calls[turn.index].clone();
         if turn.stage != ToolStage::LookingUp {
-            self.phase = Phase::Ready(self.append_result(&call, true, result));
+            self.phase = Phase::Ready(self.append_result(&call, result));
             return;
         }
         match (result.get("found").and_then(Value::as_bool), result.get("result")) {
-            (Some(true), Some(found)) => self.phase = Phase::Ready(self.append_result(&call, true, found.clone())),
+            (Some(true), Some(found)) => self.phase = Phase::Ready(self.append_result(&call, found.clone())),
             (Some(false), _) => self.set_stage(ToolStage::SendAgain),
             _ => self.set_stage(ToolStage::Unresolved),
         }
     }
 
+    // ANCHOR: failed-call
     pub(super) fn tool_failed(&mut self, attempt: u32, failure: &Failure) {
         let Some((turn, spec)) = self.call_under_way() else {
-            return;
+            return self.no_such_call("failed");
         };
         if turn.stage == ToolStage::LookingUp {
             self.look_up_failed(attempt, failure);
             return;
         }
-        let outcome = failure.code.outcome();
+        let outcome = failure.code.kind();
         let repeatable = match outcome {
             FailureKind::NotExecuted => true,
-            FailureKind::Unknown => spec.idempotent || spec.read_only,
+            FailureKind::OutcomeUnknown => spec.idempotent || spec.read_only,
             FailureKind::Rejected => false,
         };
-        if outcome == FailureKind::Unknown && !repeatable {
+        if outcome == FailureKind::OutcomeUnknown && !repeatable {
             self.set_stage(ToolStage::InDoubt);
             return;
         }
         let call = turn.calls[turn.index].clone();
         let failures = turn.failures + 1;
         // A refusal now says nothing about an attempt before.
-        let may_have_run = (turn.may_have_run || outcome == FailureKind::Unknown) && !spec.read_only;
+        let may_have_run = (turn.may_have_run || outcome == FailureKind::OutcomeUnknown) && !spec.read_only;
         let backoff_ms = self.backoff_ms(failures, failure, &call.id).filter(|_| repeatable);
         let effect = match backoff_ms {
             Some(backoff_ms) => {
                 let retry = self.retry(attempt, failure, backoff_ms);
-                self.append(RecordBody::ToolRetry { tool: call.name.clone(), retry })
+                self.append(RecordBody::ToolRetry { tool: call.name.clone(), call_id: Some(call.id.clone()), retry })
             }
             None => {
                 let attempts = if failures == 1 { "1 attempt".to_string() } else { format!("{failures} attempts") };
                 let is_final = outcome == FailureKind::Rejected;
                 let error = if is_final { failure.message.clone() } else { format!("{failure}, after {attempts}") };
+                let (retryable, code) = (!is_final, Some(failure.code));
                 if may_have_run {
-                    self.append_in_doubt(&call, !is_final, format!("{error}; it is not known whether it was executed"))
+                    let error = format!("{error}; it is not known whether it was executed");
+                    self.append_outcome(&call, ToolOutcome::InDoubt { retryable }, code, error)
                 } else {
-                    self.append_failure(&call, !is_final, error)
+                    self.append_outcome(&call, ToolOutcome::Failed { retryable }, code, error)
                 }
             }
         };
         self.phase = Phase::Ready(effect);
     }
+    // ANCHOR_END: failed-call
 
     /// A look-up only reads, so it is tried again whatever came of it. When it cannot be had, a person is asked.
     fn look_up_failed(&mut self, attempt: u32, failure: &Failure) {
         let Some((turn, spec)) = self.call_under_way() else {
-            return;
+            return self.no_such_call("failed");
         };
         let call_id = &turn.calls[turn.index].id;
-        let retryable = failure.code.outcome() != FailureKind::Rejected;
+        let retryable = failure.code.kind() != FailureKind::Rejected;
         let backoff_ms = self.backoff_ms(turn.failures + 1, failure, call_id).filter(|_| retryable);
         match (backoff_ms, &spec.lookup) {
             (Some(backoff_ms), Some(lookup)) => {
                 let retry = self.retry(attempt, failure, backoff_ms);
-                self.phase = Phase::Ready(self.append(RecordBody::ToolRetry { tool: lookup.as_str().into(), retry }));
+                self.phase = Phase::Ready(self.append(RecordBody::ToolRetry {
+                    tool: lookup.as_str().into(),
+                    call_id: Some(call_id.clone()),
+                    retry,
+                }));
             }
             _ => self.set_stage(ToolStage::Unresolved),
         }
     }
 
-    /// `decision`: what a person decided; `None` if nobody did in time.
-    pub(super) fn decided(&mut self, approval_key: Arc<str>, decision: Option<Decision>) {
+    pub(super) fn decided(&mut self, kind: QuestionKind, approval_key: Arc<str>, decision: Decision) {
         let Some((turn, _)) = self.call_under_way() else {
-            return;
+            return self.no_such_call("decided");
         };
         let call = turn.calls[turn.index].clone();
-        let body = match decision {
-            Some(Decision { approved, approver, note }) => {
-                let status = if approved { ApprovalStatus::Approved } else { ApprovalStatus::Denied };
-                self.approval_record(&call, approval_key, status, approver, note)
-            }
-            None => self.approval_record(&call, approval_key, ApprovalStatus::Expired, "nobody".into(), None),
-        };
-        self.phase = Phase::Ready(self.append(body));
+        self.phase = Phase::Ready(self.append(self.approval_record(kind, &call, approval_key, decision, false)));
     }
 
     pub(super) fn time_has_come(&mut self) {
@@ -180,6 +182,10 @@ impl Agent {
             Some(effect) => self.phase = Phase::Ready(effect),
             None => self.advance(),
         }
+    }
+
+    fn no_such_call(&mut self, answer: &'static str) {
+        self.phase = Phase::Failed(AgentFailure::NoSuchCall { answer });
     }
 
     /// The turn and the tool of the call that is under way.
@@ -209,7 +215,7 @@ impl Agent {
 
     fn retry(&self, attempt: u32, failure: &Failure, backoff_ms: u64) -> Retry {
         let until_ms = self.now_ms.saturating_add(backoff_ms);
-        Retry { attempt, error: failure.to_string().into(), backoff_ms, until_ms }
+        Retry { attempt, failure: failure.into(), backoff_ms, until_ms }
     }
 }
 

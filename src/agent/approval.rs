@@ -8,7 +8,7 @@ use super::state::{AgentState, Approval};
 use crate::record::{ApprovalStatus, ToolCall};
 
 /// The action that a call of this step is an attempt at: its idempotency key.
-pub fn action(config: &Config, step: u32, call: &ToolCall) -> Arc<str> {
+pub fn idempotency_key_of(config: &Config, step: u32, call: &ToolCall) -> Arc<str> {
     // Call ids may repeat from step to step; the step tells them apart.
     let position = format!("{step}/{}", call.id);
     match config.tool(&call.name) {
@@ -17,20 +17,23 @@ pub fn action(config: &Config, step: u32, call: &ToolCall) -> Arc<str> {
     }
 }
 
+// ANCHOR: standing-approval
 /// The decision that already covers a call, if there is one.
 ///
 /// A denial and an expiry stand for these arguments, whoever proposes them again. An approval serves one action: the same action
 /// under another call id finds it, another action asks again.
 pub fn standing<'a>(state: &'a AgentState, config: &Config, call: &ToolCall) -> Option<&'a Approval> {
-    let action = action(config, state.step, call);
+    let idempotency_key = idempotency_key_of(config, state.step, call);
     let covers = |approval: &&Arc<Approval>| {
         if !config.policies.exact_arguments {
             return approval.tool == call.name;
         }
-        approval.identity == call.identity && (approval.status != ApprovalStatus::Approved || approval.action == action)
+        approval.identity == call.identity
+            && (approval.status != ApprovalStatus::Approved || approval.idempotency_key == idempotency_key)
     };
     state.approvals.iter().rev().find(covers).map(Arc::as_ref)
 }
+// ANCHOR_END: standing-approval
 
 /// The key of the question about a call: run, tool, canonical arguments, and the approvals of them that other actions used up.
 pub fn question_key(state: &AgentState, config: &Config, call: &ToolCall) -> Arc<str> {

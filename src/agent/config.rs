@@ -112,6 +112,13 @@ impl Config {
         Value::Object(fields)
     }
 
+    /// What [`Config::limits_json`] would say of a configuration that gives none of its keys.
+    pub fn default_limits_json(&self) -> Value {
+        let config =
+            Config { limits: Limits::default(), retry: RetryPolicy::default(), tools: Vec::new().into(), ..self.clone() };
+        config.limits_json()
+    }
+
     fn tools_that(&self, has_flag: fn(&ToolSpec) -> bool) -> Value {
         self.tools.iter().filter(|tool| has_flag(tool)).map(|tool| Value::from(tool.name.as_str())).collect()
     }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::agent::machine::{Agent, Phase, ResumeNote};
 use crate::agent::next::SMALL_CHECKPOINT_BYTES;
 use crate::agent::protocol::EffectKind;
-use crate::agent::run::{Backoff, History, ModelStage, Run, ToolStage, Turn, is_unknown};
+use crate::agent::run::{Backoff, History, ModelStage, Run, ToolStage, Turn};
 use crate::agent::state::{AgentState, Message};
 use crate::record::{Record, RecordBody, Retry, ToolCall};
 
@@ -127,7 +127,7 @@ pub fn hash_effect<H: Hasher>(effect: &EffectKind, now_ms: u64, out: &mut H) {
             (2, attempt, idempotency_key, expected_version).hash(out);
             hash_call(call, out);
         }
-        EffectKind::AskApproval { tool, args, approval_key } => {
+        EffectKind::AskApproval { kind: _, call_id: _, tool, args, approval_key } => {
             (3, tool, approval_key).hash(out);
             hash_value(args, out);
         }
@@ -142,7 +142,7 @@ pub fn hash_record<H: Hasher>(record: &Record, now_ms: Option<u64>, out: &mut H)
     record.step.hash(out);
     let mut retry = |tag: u8, retry: &Retry| {
         let wait = now_ms.map(|now_ms| (retry.until_ms.saturating_sub(now_ms), retry.backoff_ms));
-        (tag, is_unknown(&retry.error), wait).hash(out);
+        (tag, retry.failure.may_have_run(), wait).hash(out);
     };
     match &record.body {
         RecordBody::RunStart { .. } => 0u8.hash(out),
@@ -152,21 +152,21 @@ pub fn hash_record<H: Hasher>(record: &Record, now_ms: Option<u64>, out: &mut H)
             call.tool_calls.iter().for_each(|call| hash_call(call, out));
         }
         RecordBody::LlmRetry(failed) => retry(3, failed),
-        RecordBody::ToolRetry { tool: _, retry: failed } => retry(4, failed),
+        RecordBody::ToolRetry { tool: _, call_id: _, retry: failed } => retry(4, failed),
         RecordBody::ApprovalRequest { tool, approval_key, .. } => (5u8, tool, approval_key).hash(out),
-        RecordBody::Approval { tool, args, approval_key, decision, approver, note: _, reused } => {
-            (6u8, tool, approval_key, decision, approver, reused).hash(out);
+        RecordBody::Approval { kind: _, call_id: _, tool, args, approval_key, decision, reused } => {
+            (6u8, tool, approval_key, decision.status, &decision.approver, reused).hash(out);
             hash_value(args, out);
         }
         RecordBody::ToolCall { tool, args, call_id, attempt, idempotency_key, traceparent: _ } => {
             (7u8, tool, call_id, attempt, idempotency_key).hash(out);
             hash_value(args, out);
         }
-        RecordBody::ToolResult { tool, call_id, ok, result } => {
-            (8u8, tool, call_id, ok).hash(out);
+        RecordBody::ToolResult { tool, call_id, outcome, code: _, result } => {
+            (8u8, tool, call_id, outcome).hash(out);
             hash_value(result, out);
         }
-        RecordBody::Replan { reason } => (9u8, reason).hash(out),
+        RecordBody::Replan { call_id: _, reason } => (9u8, reason).hash(out),
         RecordBody::Guard { guard, .. } => (10u8, guard).hash(out),
         RecordBody::Checkpoint { bytes, .. } => (11u8, Some(*bytes).filter(|bytes| *bytes > SMALL_CHECKPOINT_BYTES)).hash(out),
         RecordBody::Resume { .. } => 12u8.hash(out),

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::config::Config;
 use super::run::Run;
 use crate::base::text::grouped;
-use crate::record::{RecordBody, Status, seconds};
+use crate::record::{RecordBody, Status, StopCause, seconds};
 
 /// Why a run may not make its next model call.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +33,7 @@ fn trip(status: Status, observed: impl Into<Value>, limit: impl Into<Value>) -> 
     Some(Trip { status, observed: observed.into(), limit: limit.into(), next_call: None })
 }
 
+// ANCHOR: course-guards
 fn check_course(run: &Run, config: &Config) -> Option<Trip> {
     let (state, limits) = (&run.state, &config.limits);
     if state.step >= limits.max_steps {
@@ -55,6 +56,7 @@ fn check_course(run: &Run, config: &Config) -> Option<Trip> {
     }
     None
 }
+// ANCHOR_END: course-guards
 
 /// The newest call, if it was made as often as is allowed.
 fn repeated(run: &Run, max_repeats: u32) -> Option<(Arc<str>, u32)> {
@@ -151,8 +153,8 @@ impl Trip {
     pub fn record(self) -> RecordBody {
         match self.next_call {
             Some(next_call) => {
-                let explanation = Map::from_iter([("next_call".to_string(), next_call), ("limit".to_string(), self.limit)]);
-                RecordBody::Stop { status: self.status, used: Arc::new(self.observed), explanation }
+                let cause = StopCause::Budget { next_call, limit: self.limit };
+                RecordBody::Stop { status: self.status, used: Arc::new(self.observed), cause }
             }
             None => RecordBody::Guard { guard: self.status, observed: Arc::new(self.observed), limit: Arc::new(self.limit) },
         }

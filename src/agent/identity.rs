@@ -12,6 +12,7 @@ use super::tools::ToolSpec;
 use crate::base::canonical::canonical;
 use crate::base::hash::hash64;
 
+// ANCHOR: idempotency-key
 /// The key under which a service recognises a repeated request.
 ///
 /// With `intent_keys` and a tool that names the fields of its business intent, the key is made from those: the same charge refunded
@@ -31,6 +32,7 @@ pub fn idempotency_key(spec: &ToolSpec, args: &Value, run_id: &str, position: &s
     }
     key.into()
 }
+// ANCHOR_END: idempotency-key
 
 /// True for a text that cannot be taken for anything else where it stands between colons without quotes.
 fn is_plain(text: &str) -> bool {

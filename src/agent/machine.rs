@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::config::Config;
-use super::protocol::{Answer, Effect, EffectId, EffectKind, Event, EventError};
+use super::protocol::{AgentFailure, Answer, Effect, EffectId, EffectKind, Event, EventError};
 use super::run::Run;
-use crate::record::Record;
+use crate::record::{QuestionKind, Record, RecordedFailure};
 
 /// An agent at work on one run.
 ///
@@ -23,8 +23,8 @@ pub struct Agent {
     pub(super) saved: Option<(u64, u64)>,
     /// The step at which a snapshot was last tried, so that a failing storage is not asked again in the same step.
     pub(super) snapshot_tried_at: Option<u32>,
-    /// Why the model could not be had.
-    pub(super) model_failure: Option<Arc<str>>,
+    /// Why the model could not be had, and in which attempt.
+    pub(super) model_failure: Option<(RecordedFailure, u32)>,
     /// How often the write that is due has failed.
     pub(super) failed_writes: u32,
 }
@@ -52,11 +52,13 @@ pub(super) enum Phase {
     /// For a tool.
     CallingTool { id: EffectId, attempt: u32 },
     /// For a person.
-    Asking { id: EffectId, approval_key: Arc<str> },
+    Asking { id: EffectId, kind: QuestionKind, approval_key: Arc<str> },
     /// For a time.
     Waiting { id: EffectId },
     /// For nothing: the run is over, or another writer owns it.
     Over { fenced: bool },
+    /// For nothing: run and answer did not fit together. Every later event gets the same error.
+    Failed(AgentFailure),
 }
 
 impl Agent {
@@ -96,7 +98,8 @@ impl Agent {
             | Phase::CallingTool { .. }
             | Phase::Asking { .. }
             | Phase::Waiting { .. }
-            | Phase::Over { .. }) => {
+            | Phase::Over { .. }
+            | Phase::Failed(_)) => {
                 self.phase = awaiting;
                 return None;
             }
@@ -106,7 +109,9 @@ impl Agent {
             EffectKind::Append(record) => Phase::Writing { id, record: record.clone() },
             EffectKind::CallModel { attempt, .. } => Phase::CallingModel { id, attempt: *attempt },
             EffectKind::CallTool { attempt, .. } => Phase::CallingTool { id, attempt: *attempt },
-            EffectKind::AskApproval { approval_key, .. } => Phase::Asking { id, approval_key: approval_key.clone() },
+            EffectKind::AskApproval { kind, approval_key, .. } => {
+                Phase::Asking { id, kind: *kind, approval_key: approval_key.clone() }
+            }
             EffectKind::Wait { .. } => Phase::Waiting { id },
             EffectKind::SaveCheckpoint { .. } => Phase::Saving { id },
             EffectKind::Stop { .. } => Phase::Over { fenced: false },
@@ -114,9 +119,11 @@ impl Agent {
         Some(Effect { id, kind })
     }
 
-    /// Takes the answer to the effect that is out. An answer that does not fit is an error and changes nothing.
+    /// Takes the answer to the effect that is out. An answer that does not fit is an error and changes nothing. An agent that has
+    /// failed ([`EventError::Failed`]) gives the same error for ever, and wants nothing more.
     pub fn handle(&mut self, event: Event) -> Result<(), EventError> {
         let awaited = match &self.phase {
+            Phase::Failed(failure) => return Err(EventError::Failed(failure.clone())),
             Phase::Ready(_) | Phase::Over { .. } => return Err(EventError::NothingAwaited),
             Phase::Writing { id, .. }
             | Phase::Saving { id }
@@ -167,13 +174,9 @@ impl Agent {
                 self.now_ms = now_ms;
                 self.tool_failed(attempt, &failure);
             }
-            (Phase::Asking { approval_key, .. }, Answer::Decided(decision)) => {
+            (Phase::Asking { kind, approval_key, .. }, Answer::Decided(decision)) => {
                 self.now_ms = now_ms;
-                self.decided(approval_key, Some(decision));
-            }
-            (Phase::Asking { approval_key, .. }, Answer::Expired) => {
-                self.now_ms = now_ms;
-                self.decided(approval_key, None);
+                self.decided(kind, approval_key, decision);
             }
             (Phase::Waiting { .. }, Answer::TimeHasCome) => {
                 self.now_ms = now_ms;
@@ -187,11 +190,15 @@ impl Agent {
                 | Phase::CallingTool { .. }
                 | Phase::Asking { .. }
                 | Phase::Waiting { .. }
-                | Phase::Over { .. },
+                | Phase::Over { .. }
+                | Phase::Failed(_),
                 _,
             ) => return Err(wrong),
         }
-        Ok(())
+        match &self.phase {
+            Phase::Failed(failure) => Err(EventError::Failed(failure.clone())),
+            _ => Ok(()),
+        }
     }
 
     /// What the agent knows.
@@ -209,9 +216,17 @@ impl Agent {
         self.phase == Phase::Over { fenced: true }
     }
 
+    /// Why the agent cannot continue, if it has failed.
+    pub fn failure(&self) -> Option<&AgentFailure> {
+        match &self.phase {
+            Phase::Failed(failure) => Some(failure),
+            _ => None,
+        }
+    }
+
     /// True once there is nothing more to do.
     pub fn is_over(&self) -> bool {
-        matches!(self.phase, Phase::Over { .. })
+        matches!(self.phase, Phase::Over { .. } | Phase::Failed(_))
     }
 }
 
@@ -226,7 +241,7 @@ impl Phase {
             Phase::CallingTool { .. } => "call_tool",
             Phase::Asking { .. } => "ask_approval",
             Phase::Waiting { .. } => "wait",
-            Phase::Over { .. } => "stop",
+            Phase::Over { .. } | Phase::Failed(_) => "stop",
         }
     }
 }

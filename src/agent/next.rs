@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::machine::{Agent, Phase, ResumeNote};
 use super::protocol::{EffectKind, ModelRequest};
-use super::run::{Backoff, ModelStage, ToolStage, ToolsTurn, Turn, is_model_in_doubt};
+use super::run::{Backoff, ModelStage, ToolStage, ToolsTurn, Turn};
 use super::state::Message;
 use super::tools::{Reliance, ToolSpec};
 use super::{approval, guards};
-use crate::base::json::parse;
 use crate::base::text::list;
 use crate::base::trace_context::traceparent;
-use crate::record::{ApprovalStatus, InDoubt, Record, RecordBody, Status, ToolCall, object};
+use crate::record::{
+    ApprovalStatus, Decision, FORMAT, FailureCode, InDoubt, QuestionKind, Record, RecordBody, Status, StopCause, ToolCall,
+    ToolOutcome, object,
+};
 
 /// A checkpoint up to this size is written after every step. A larger one waits until the log has outgrown it.
 pub(super) const SMALL_CHECKPOINT_BYTES: u64 = 64 * 1024;
@@ -23,6 +25,7 @@ impl Agent {
         self.phase = Phase::Ready(self.next());
     }
 
+    // ANCHOR: next-effect
     /// The next effect, from the run alone.
     fn next(&mut self) -> EffectKind {
         if self.run.stopped {
@@ -42,15 +45,14 @@ impl Agent {
             self.snapshot_tried_at = Some(self.run.state.step);
             return EffectKind::SaveCheckpoint { state: self.run.state.as_saved(self.config.policies.saved_guards) };
         }
-        if let Some(error) = self.model_failure.clone() {
-            let explanation = Map::from_iter([("error".to_string(), Value::from(&*error))]);
-            return self.append_stop(Status::ModelFailed, explanation);
+        if let Some((failure, attempt)) = self.model_failure.clone() {
+            return self.append_stop(Status::ModelFailed, StopCause::ModelFailed { failure, attempt: Some(attempt) });
         }
         if let Some(status) = self.run.tripped {
-            return self.append_stop(status, Map::new());
+            return self.append_stop(status, StopCause::Plain);
         }
         match &self.run.turn {
-            Turn::Ready if self.run.state.status == Status::Done => self.append_stop(Status::Done, Map::new()),
+            Turn::Ready if self.run.state.status == Status::Done => self.append_stop(Status::Done, StopCause::Plain),
             Turn::Ready => self.request_model(1, true),
             Turn::Model(turn) => match &turn.stage {
                 ModelStage::InFlight => self.call_model(turn.attempt),
@@ -60,6 +62,7 @@ impl Agent {
             Turn::Tools(turn) => self.next_of_call(turn),
         }
     }
+    // ANCHOR_END: next-effect
 
     /// The next effect for the tool call that is under way.
     fn next_of_call(&self, turn: &ToolsTurn) -> EffectKind {
@@ -67,23 +70,34 @@ impl Agent {
         let Some(spec) = self.config.tool(&call.name) else {
             // The model is told once.
             if let ToolStage::ReplanDue { reason } = &turn.stage {
-                return self.append(RecordBody::Replan { reason: reason.clone() });
+                return self.append(RecordBody::Replan { call_id: Some(call.id.clone()), reason: reason.clone() });
             }
             let names: Vec<&str> = self.config.tools.iter().map(|tool| tool.name.as_str()).collect();
-            return self.append_failure(call, false, format!("there is no tool `{}`; there are {}", call.name, list(&names)));
+            return self.append_failure(
+                call,
+                false,
+                None,
+                format!("there is no tool `{}`; there are {}", call.name, list(&names)),
+            );
         };
         match &turn.stage {
             ToolStage::Due => self.check_and_gate(spec, turn),
-            ToolStage::Asking { approval_key } | ToolStage::AskingInDoubt { approval_key } => self.ask(call, approval_key),
-            ToolStage::Decided { status: ApprovalStatus::Approved, .. } | ToolStage::SendAgain => self.send(spec, turn),
-            ToolStage::Decided { status: ApprovalStatus::Denied, approver } => {
-                let error = format!("denied by {approver}; the decision stands");
-                self.append_result(call, false, object([("ok", false.into()), ("denied", true.into()), ("error", error.into())]))
-            }
-            ToolStage::Decided { status: ApprovalStatus::Expired, .. } => {
-                let error = "nobody decided in time; it was not executed";
-                self.append_result(call, false, object([("ok", false.into()), ("expired", true.into()), ("error", error.into())]))
-            }
+            ToolStage::Asking { approval_key } => self.ask(QuestionKind::MayRun, call, approval_key),
+            ToolStage::AskingInDoubt { approval_key } => self.ask(QuestionKind::SendAgain, call, approval_key),
+            ToolStage::SendAgain => self.send(spec, turn),
+            ToolStage::Decided(Decision { status, approver, .. }) => match status {
+                ApprovalStatus::Approved => self.send(spec, turn),
+                ApprovalStatus::Denied => {
+                    let error = format!("denied by {approver}; the decision stands");
+                    self.append_outcome(call, ToolOutcome::Denied, None, error)
+                }
+                ApprovalStatus::Expired => self.append_outcome(
+                    call,
+                    ToolOutcome::Expired,
+                    None,
+                    "nobody decided in time; it was not executed".to_string(),
+                ),
+            },
             ToolStage::InFlight => self.call_tool(spec, turn),
             ToolStage::LookingUp => match &spec.lookup {
                 Some(lookup) => self.call_lookup(lookup, turn),
@@ -95,46 +109,49 @@ impl Agent {
             ToolStage::Unresolved => self.ask_in_doubt(turn),
             ToolStage::LeftInDoubt => {
                 let error = format!("it is not known whether {} was executed, and it is not sent again", call.name);
-                self.append_in_doubt(call, false, error)
+                self.append_outcome(call, ToolOutcome::InDoubt { retryable: false }, None, error)
             }
-            ToolStage::ReplanDue { reason } => self.append(RecordBody::Replan { reason: reason.clone() }),
+            ToolStage::ReplanDue { reason } => {
+                self.append(RecordBody::Replan { call_id: Some(call.id.clone()), reason: reason.clone() })
+            }
         }
     }
 
+    // ANCHOR: gate
     /// Before a call is sent for the first time: are its arguments right, and may it run?
     fn check_and_gate(&self, spec: &ToolSpec, turn: &ToolsTurn) -> EffectKind {
         let call = &turn.calls[turn.index];
         if let Err(error) = spec.check(&call.args) {
-            return self.append_failure(call, false, error);
+            return self.append_failure(call, false, None, error);
         }
         if !spec.irreversible || !self.config.policies.approval_gate {
             return self.send(spec, turn);
         }
         if let Some(standing) = approval::standing(&self.run.state, &self.config, call) {
-            return self.append(RecordBody::Approval {
-                tool: call.name.clone(),
-                args: call.args.clone(),
-                approval_key: standing.approval_key.clone(),
-                decision: standing.status,
-                approver: standing.approver.clone(),
-                note: None,
-                reused: true,
-            });
+            let decision = Decision { status: standing.status, approver: standing.approver.clone(), note: None };
+            let key = standing.approval_key.clone();
+            return self.append(self.approval_record(QuestionKind::MayRun, call, key, decision, true));
         }
         let approval_key = approval::question_key(&self.run.state, &self.config, call);
-        self.append(RecordBody::ApprovalRequest { tool: call.name.clone(), args: call.args.clone(), approval_key })
+        self.append_question(QuestionKind::MayRun, call, approval_key)
+    }
+    // ANCHOR_END: gate
+
+    fn append_question(&self, kind: QuestionKind, call: &ToolCall, approval_key: Arc<str>) -> EffectKind {
+        let (call_id, tool, args) = (Some(call.id.clone()), call.name.clone(), call.args.clone());
+        self.append(RecordBody::ApprovalRequest { kind, call_id, tool, args, approval_key })
     }
 
-    fn ask(&self, call: &ToolCall, approval_key: &Arc<str>) -> EffectKind {
+    fn ask(&self, kind: QuestionKind, call: &ToolCall, approval_key: &Arc<str>) -> EffectKind {
         if self.config.has_approver {
-            let (tool, args, approval_key) = (call.name.clone(), call.args.clone(), approval_key.clone());
-            return EffectKind::AskApproval { tool, args, approval_key };
+            let (call_id, tool, args) = (call.id.clone(), call.name.clone(), call.args.clone());
+            return EffectKind::AskApproval { kind, call_id, tool, args, approval_key: approval_key.clone() };
         }
-        let (decision, approver) = match self.config.policies.default_deny {
-            true => (ApprovalStatus::Denied, "policy:deny_all"),
-            false => (ApprovalStatus::Approved, "policy:allow_all"),
+        let decision = match self.config.policies.default_deny {
+            true => Decision::new(false, "policy:deny_all", None),
+            false => Decision::new(true, "policy:allow_all", None),
         };
-        self.append(self.approval_record(call, approval_key.clone(), decision, approver.into(), None))
+        self.append(self.approval_record(kind, call, approval_key.clone(), decision, false))
     }
 
     /// Asks the service whether the call in doubt was executed; a person, if there is no way to ask the service.
@@ -142,14 +159,14 @@ impl Agent {
         let Some(lookup) = &spec.lookup else {
             return self.ask_in_doubt(turn);
         };
-        let args = lookup_args(&self.action(&turn.calls[turn.index]));
+        let args = lookup_args(&self.idempotency_key(&turn.calls[turn.index]));
         self.append(self.tool_call_record(lookup, args, turn, turn.attempt))
     }
 
     fn ask_in_doubt(&self, turn: &ToolsTurn) -> EffectKind {
         let call = &turn.calls[turn.index];
         let approval_key = approval::doubt_key(&self.run.state, &self.config, call, turn.attempt);
-        self.append(RecordBody::ApprovalRequest { tool: call.name.clone(), args: call.args.clone(), approval_key })
+        self.append_question(QuestionKind::SendAgain, call, approval_key)
     }
 
     pub(super) fn send(&self, spec: &ToolSpec, turn: &ToolsTurn) -> EffectKind {
@@ -182,8 +199,8 @@ impl Agent {
         let reliance = spec.relies_on.as_ref().filter(|_| self.config.policies.reread_world);
         EffectKind::CallTool {
             attempt: turn.attempt,
-            idempotency_key: self.action(&call),
-            trace_context: self.traceparent(&call.name, &call, turn.attempt),
+            idempotency_key: self.idempotency_key(&call),
+            traceparent: self.traceparent(&call.name, &call, turn.attempt),
             tracestate: self.config.caller_state().cloned(),
             expected_version: reliance.and_then(|reliance| self.version_read(reliance, &call)),
             call,
@@ -192,12 +209,12 @@ impl Agent {
 
     fn call_lookup(&self, lookup: &str, turn: &ToolsTurn) -> EffectKind {
         let call = &turn.calls[turn.index];
-        let key = self.action(call);
+        let key = self.idempotency_key(call);
         EffectKind::CallTool {
             call: ToolCall::new(call.id.clone(), lookup, (*lookup_args(&key)).clone()),
             attempt: turn.attempt,
             idempotency_key: key,
-            trace_context: self.traceparent(lookup, call, turn.attempt),
+            traceparent: self.traceparent(lookup, call, turn.attempt),
             tracestate: self.config.caller_state().cloned(),
             expected_version: None,
         }
@@ -223,26 +240,37 @@ impl Agent {
     }
 
     /// The effect of writing what the model will see of a call.
-    pub(super) fn append_result(&self, call: &ToolCall, ok: bool, result: Value) -> EffectKind {
-        self.append(RecordBody::ToolResult { tool: call.name.clone(), call_id: call.id.clone(), ok, result: Arc::new(result) })
+    pub(super) fn append_result(&self, call: &ToolCall, result: Value) -> EffectKind {
+        self.append(RecordBody::ToolResult {
+            tool: call.name.clone(),
+            call_id: call.id.clone(),
+            outcome: ToolOutcome::Ok,
+            code: None,
+            result: Arc::new(result),
+        })
+    }
+
+    /// The effect of writing that a call did not succeed, and what the model will see of it. `code`: how its last attempt failed.
+    pub(super) fn append_outcome(
+        &self,
+        call: &ToolCall,
+        outcome: ToolOutcome,
+        code: Option<FailureCode>,
+        error: String,
+    ) -> EffectKind {
+        let result = Arc::new(outcome.result(error));
+        self.append(RecordBody::ToolResult { tool: call.name.clone(), call_id: call.id.clone(), outcome, code, result })
     }
 
     /// The effect of writing an error that the model will see.
-    pub(super) fn append_failure(&self, call: &ToolCall, retryable: bool, error: String) -> EffectKind {
-        self.append_result(call, false, object([("ok", false.into()), ("retryable", retryable.into()), ("error", error.into())]))
+    fn append_failure(&self, call: &ToolCall, retryable: bool, code: Option<FailureCode>, error: String) -> EffectKind {
+        self.append_outcome(call, ToolOutcome::Failed { retryable }, code, error)
     }
 
-    /// The effect of writing that a call may have been executed.
-    pub(super) fn append_in_doubt(&self, call: &ToolCall, retryable: bool, error: String) -> EffectKind {
-        let (ok, in_doubt) = (Value::from(false), Value::from(true));
-        let fields = [("ok", ok), ("retryable", retryable.into()), ("in_doubt", in_doubt), ("error", error.into())];
-        self.append_result(call, false, object(fields))
-    }
-
-    fn append_stop(&self, status: Status, explanation: Map<String, Value>) -> EffectKind {
-        let in_doubt = is_model_in_doubt(status, &explanation).then(|| self.run.projection(&self.config).cost);
+    fn append_stop(&self, status: Status, cause: StopCause) -> EffectKind {
+        let in_doubt = cause.model_may_have_run().then(|| self.run.projection(&self.config).cost);
         let used = self.run.state.cost.plus(in_doubt.unwrap_or_default()).usd_number();
-        self.append(RecordBody::Stop { status, used: Arc::new(used), explanation })
+        self.append(RecordBody::Stop { status, used: Arc::new(used), cause })
     }
 
     pub(super) fn stop(&self, status: Status) -> EffectKind {
@@ -253,6 +281,7 @@ impl Agent {
     fn run_start(&self) -> RecordBody {
         let config = &self.config;
         RecordBody::RunStart {
+            format: FORMAT,
             scenario: config.scenario.clone(),
             seed: config.seed,
             mechanisms: config.mechanisms.clone(),
@@ -290,23 +319,24 @@ impl Agent {
                     tool: call.name.clone(),
                     call_id: call.id.clone(),
                     attempt: turn.attempt,
-                    idempotency_key: self.action(call),
+                    idempotency_key: self.idempotency_key(call),
                 })
             }
             Turn::Ready | Turn::Model(_) | Turn::Tools(_) => None,
         }
     }
 
+    /// `reused`: an earlier decision covers this call, and nobody was asked.
     pub(super) fn approval_record(
         &self,
+        kind: QuestionKind,
         call: &ToolCall,
         approval_key: Arc<str>,
-        decision: ApprovalStatus,
-        approver: Arc<str>,
-        note: Option<Arc<str>>,
+        decision: Decision,
+        reused: bool,
     ) -> RecordBody {
-        let (tool, args) = (call.name.clone(), call.args.clone());
-        RecordBody::Approval { tool, args, approval_key, decision, approver, note, reused: false }
+        let (call_id, tool, args) = (Some(call.id.clone()), call.name.clone(), call.args.clone());
+        RecordBody::Approval { kind, call_id, tool, args, approval_key, decision, reused }
     }
 
     fn tool_call_record(&self, tool: &str, args: Arc<Value>, turn: &ToolsTurn, attempt: u32) -> RecordBody {
@@ -316,13 +346,13 @@ impl Agent {
             args,
             call_id: call.id.clone(),
             attempt,
-            idempotency_key: self.action(call),
+            idempotency_key: self.idempotency_key(call),
             traceparent: self.traceparent(tool, call, attempt),
         }
     }
 
-    pub(super) fn action(&self, call: &ToolCall) -> Arc<str> {
-        approval::action(&self.config, self.run.state.step, call)
+    fn idempotency_key(&self, call: &ToolCall) -> Arc<str> {
+        approval::idempotency_key_of(&self.config, self.run.state.step, call)
     }
 
     /// Every request has a span of its own. Call ids may repeat from step to step, a look-up shares call and attempt with what it
@@ -343,11 +373,10 @@ impl Agent {
                 return None;
             };
             let read = tool_calls.iter().find(is_the_read)?;
-            let answer = messages[index..].iter().find_map(|message| match message.as_ref() {
-                Message::Tool { call_id, content, .. } if *call_id == read.id => Some(content),
+            let result = messages[index..].iter().find_map(|message| match message.as_ref() {
+                Message::Tool { call_id, result, .. } if *call_id == read.id => Some(result.as_ref()),
                 _ => None,
-            })?;
-            let result = parse(answer).ok()?;
+            })??;
             result.get(&reliance.version_field)?.as_str().map(Arc::from)
         })
     }

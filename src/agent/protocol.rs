@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::run::Divergence;
 use super::state::{AgentState, Message};
 use super::tools::ToolSpec;
-use crate::record::{Failure, Record, Status, ToolCall};
+use crate::record::{Decision, Failure, QuestionKind, Record, Status, ToolCall};
 
 /// Numbers the effects of one agent value, from 1. An event names the effect that it answers.
 pub type EffectId = u64;
@@ -42,15 +43,18 @@ pub enum EffectKind {
         /// The same for every attempt of one action.
         idempotency_key: Arc<str>,
         /// A W3C `traceparent`; every attempt has its own span.
-        trace_context: Arc<str>,
+        traceparent: Arc<str>,
         /// The caller's `tracestate`, which goes with it.
         tracestate: Option<Arc<str>>,
         /// What the agent has read of the thing it is about to change: the service refuses if it has changed since.
         expected_version: Option<Arc<str>>,
     },
-    /// Put a question to a person. Answered by [`Answer::Decided`] or [`Answer::Expired`]. Asking again under the same key is the
-    /// same question.
+    /// Put a question to a person. Answered by [`Answer::Decided`]. Asking again under the same key is the same question.
     AskApproval {
+        /// What is asked.
+        kind: QuestionKind,
+        /// The call that it is about.
+        call_id: Arc<str>,
         /// The tool that wants to run.
         tool: Arc<str>,
         /// Its exact arguments.
@@ -127,10 +131,8 @@ pub enum Answer {
     Result(Value),
     /// Model or tool failed.
     Failed(Failure),
-    /// A person has decided.
+    /// A person has decided, or nobody did in time.
     Decided(Decision),
-    /// Nobody decided in time.
-    Expired,
     /// The time has come.
     TimeHasCome,
 }
@@ -150,17 +152,6 @@ pub struct Completion {
     pub latency_ms: u64,
 }
 
-/// A person's decision.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Decision {
-    /// Yes or no.
-    pub approved: bool,
-    /// Such as `human:maya`.
-    pub approver: Arc<str>,
-    /// What they wrote beside it.
-    pub note: Option<Arc<str>>,
-}
-
 /// A mistake of the driver. The agent's state is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EventError {
@@ -173,6 +164,8 @@ pub enum EventError {
         /// The one that the event names.
         named: EffectId,
     },
+    /// The agent has failed, see [`AgentFailure`]; it fails the same way whatever comes.
+    Failed(AgentFailure),
     /// This kind of answer does not belong to this kind of effect.
     WrongAnswer {
         /// The kind of effect that is out.
@@ -185,6 +178,7 @@ pub enum EventError {
 impl fmt::Display for EventError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            EventError::Failed(failure) => failure.fmt(f),
             EventError::NothingAwaited => write!(f, "no effect is awaiting an answer: poll first"),
             EventError::WrongEffect { awaited, named } => {
                 write!(f, "the event answers effect {named}, but effect {awaited} is the one that is out")
@@ -195,6 +189,30 @@ impl fmt::Display for EventError {
 }
 
 impl std::error::Error for EventError {}
+
+/// Why an agent cannot continue: its run and what it was told do not fit together. It is a mistake of the program or damage in memory,
+/// never an answer of the remote side. The log is as it was, so a new agent can be recovered from it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum AgentFailure {
+    /// A record that is durable does not follow from the run.
+    Diverged(Divergence),
+    /// An answer met no call that it could be the answer to.
+    NoSuchCall {
+        /// The kind of answer.
+        answer: &'static str,
+    },
+}
+
+impl fmt::Display for AgentFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AgentFailure::Diverged(divergence) => divergence.fmt(f),
+            AgentFailure::NoSuchCall { answer } => write!(f, "the answer `{answer}` meets no call that is under way"),
+        }
+    }
+}
+
+impl std::error::Error for AgentFailure {}
 
 impl EffectKind {
     /// The name used in views and messages.
@@ -223,7 +241,6 @@ impl Answer {
             Answer::Result(_) => "result",
             Answer::Failed(_) => "failed",
             Answer::Decided(_) => "decided",
-            Answer::Expired => "expired",
             Answer::TimeHasCome => "time_has_come",
         }
     }

@@ -4,7 +4,6 @@
 //! (RFC 9110, section 10.2.3). Randomness is given: the fraction comes from the seed, the call and the attempt.
 
 use crate::base::hash::{hash64, mix};
-use crate::base::text::split_once;
 
 /// How failed attempts are repeated.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -37,6 +36,7 @@ pub enum RetryAfter {
 }
 
 impl RetryPolicy {
+    // ANCHOR: backoff
     /// The wait after the `failures`-th failure (from 1), in milliseconds. `None`: give up, the attempts or the patience are used up.
     pub fn backoff_ms(&self, failures: u32, retry_after: Option<RetryAfter>, seed: u64, call: &str) -> Option<u64> {
         if failures >= self.max_attempts {
@@ -51,6 +51,7 @@ impl RetryPolicy {
             Some(RetryAfter::Unreadable) | None => Some(own),
         }
     }
+    // ANCHOR_END: backoff
 }
 
 /// Half of the backoff for certain, the other half by lot.
@@ -76,7 +77,7 @@ pub fn parse_retry_after(text: &str, now_ms: u64) -> RetryAfter {
 /// An IMF-fixdate such as `Sun, 06 Nov 1994 08:49:37 GMT`, in milliseconds since 1970. The two obsolete forms are not read.
 fn parse_http_date(text: &str) -> Option<u64> {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let (_weekday, rest) = split_once(text, ", ")?;
+    let (_weekday, rest) = text.split_once(", ")?;
     let parts: Vec<&str> = rest.split(' ').collect();
     let [day, month, year, time, "GMT"] = parts.as_slice() else {
         return None;

@@ -7,14 +7,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::config::Config;
 use super::state::{AgentState, Approval, Message};
 use crate::base::hash::hash64;
 use crate::base::json::compact;
 use crate::base::money::PicoUsd;
-use crate::record::{ApprovalStatus, FailureCode, FailureKind, LlmCall, Record, RecordBody, Retry, Status, ToolCall};
+use crate::record::{ApprovalStatus, Decision, LlmCall, QuestionKind, Record, RecordBody, Retry, Status, ToolCall, ToolOutcome};
 
 /// State, place in the step, and what only the whole log knows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -105,12 +105,7 @@ pub enum ToolStage {
         approval_key: Arc<str>,
     },
     /// The gate has its answer.
-    Decided {
-        /// The answer.
-        status: ApprovalStatus,
-        /// Who gave it.
-        approver: Arc<str>,
-    },
+    Decided(Decision),
     /// Its intent is recorded, its result is not.
     InFlight,
     /// It failed and is due again later.
@@ -205,7 +200,7 @@ fn text_bytes(value: &Value) -> u64 {
 }
 
 /// A record does not fit the run that it is applied to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Divergence {
     /// Where the run stood.
     pub expected: String,
@@ -244,22 +239,25 @@ impl Run {
         Projection { input_tokens, output_tokens, cost: config.prices.cost(input_tokens, output_tokens) }
     }
 
-    /// Takes in one durable record.
+    /// Takes in one durable record. One that does not follow from what came before is an error, and the run is as it was.
     pub fn apply(&mut self, record: &Record, config: &Config) -> Result<(), Divergence> {
+        if !self.is_continued_by(&record.body) {
+            return Err(self.divergence(record));
+        }
         if record.body.is_settled() {
             self.state_mut().log_position += 1;
         }
         self.history.observe(record);
         match &record.body {
-            RecordBody::RunStart { .. } if !self.started => self.started = true,
-            RecordBody::LlmRequest { attempt, .. } => self.apply_request(*attempt, record)?,
-            RecordBody::LlmRetry(retry) => self.apply_model_retry(retry, record, config)?,
-            RecordBody::LlmCall(call) => self.apply_llm_call(call, record, config)?,
-            RecordBody::ApprovalRequest { approval_key, .. } => {
+            RecordBody::RunStart { .. } => self.started = true,
+            RecordBody::LlmRequest { attempt, .. } => self.apply_request(*attempt),
+            RecordBody::LlmRetry(retry) => self.apply_model_retry(retry, config),
+            RecordBody::LlmCall(call) => self.apply_llm_call(call, config),
+            RecordBody::ApprovalRequest { kind, approval_key, .. } => {
                 let turn = self.tools_turn(record)?;
-                turn.stage = match turn.stage {
-                    ToolStage::InDoubt | ToolStage::Unresolved => ToolStage::AskingInDoubt { approval_key: approval_key.clone() },
-                    _ => ToolStage::Asking { approval_key: approval_key.clone() },
+                turn.stage = match kind {
+                    QuestionKind::SendAgain => ToolStage::AskingInDoubt { approval_key: approval_key.clone() },
+                    QuestionKind::MayRun => ToolStage::Asking { approval_key: approval_key.clone() },
                 };
             }
             RecordBody::Approval { .. } => self.apply_approval(record, config)?,
@@ -271,14 +269,15 @@ impl Run {
             RecordBody::ToolRetry { retry, .. } => {
                 let turn = self.tools_turn(record)?;
                 turn.failures += 1;
-                turn.may_have_run |= is_unknown(&retry.error);
+                turn.may_have_run |= retry.failure.may_have_run();
                 let backoff = Backoff { until_ms: retry.until_ms, backoff_ms: retry.backoff_ms };
                 let looks_up = turn.stage == ToolStage::LookingUp;
                 turn.stage = if looks_up { ToolStage::LookUpBackoff(backoff) } else { ToolStage::Backoff(backoff) };
             }
-            RecordBody::ToolResult { tool, call_id, ok, result } => self.apply_tool_result(tool, call_id, *ok, result, record)?,
+            RecordBody::ToolResult { tool, call_id, outcome, result, .. } => {
+                self.apply_tool_result(tool, call_id, *outcome, result, record)?;
+            }
             RecordBody::Replan { .. } => {
-                self.tools_turn(record)?;
                 self.state_mut().replans += 1;
                 self.next_call();
             }
@@ -290,17 +289,45 @@ impl Run {
                 }
             }
             RecordBody::Resume { .. } => self.apply_resume(config),
-            RecordBody::Stop { status, explanation, .. } => {
-                if is_model_in_doubt(*status, explanation) {
+            RecordBody::Stop { status, cause, .. } => {
+                if cause.model_may_have_run() {
                     self.count_projection(config);
                 }
                 self.state_mut().status = *status;
                 self.stopped = true;
             }
             RecordBody::Checkpoint { .. } | RecordBody::Crash { .. } | RecordBody::Unknown { .. } => {}
-            RecordBody::RunStart { .. } => return Err(self.divergence(record)),
         }
         Ok(())
+    }
+
+    /// True if a record follows from where the run stands. It is asked before anything is changed.
+    fn is_continued_by(&self, body: &RecordBody) -> bool {
+        match body {
+            RecordBody::RunStart { .. } => !self.started,
+            RecordBody::LlmRequest { .. } => match &self.turn {
+                Turn::Ready => true,
+                Turn::Model(turn) => turn.stage != ModelStage::InFlight,
+                Turn::Tools(_) => false,
+            },
+            RecordBody::LlmRetry(_) => matches!(self.turn, Turn::Model(_)),
+            RecordBody::LlmCall(_) => matches!(self.turn, Turn::Model(ModelTurn { stage: ModelStage::InFlight, .. })),
+            RecordBody::ApprovalRequest { .. }
+            | RecordBody::Approval { .. }
+            | RecordBody::ToolCall { .. }
+            | RecordBody::ToolRetry { .. }
+            | RecordBody::ToolResult { .. }
+            | RecordBody::Replan { .. } => match &self.turn {
+                Turn::Tools(turn) => turn.calls.get(turn.index).is_some_and(|call| is_about(body, call)),
+                Turn::Ready | Turn::Model(_) => false,
+            },
+            RecordBody::Guard { .. }
+            | RecordBody::Resume { .. }
+            | RecordBody::Stop { .. }
+            | RecordBody::Checkpoint { .. }
+            | RecordBody::Crash { .. }
+            | RecordBody::Unknown { .. } => true,
+        }
     }
 
     fn state_mut(&mut self) -> &mut AgentState {
@@ -324,39 +351,33 @@ impl Run {
         Divergence { expected: format!("in step {} {place}", self.state.step), found }
     }
 
-    /// The tools' turn with a call under way, which is the one that the record is about.
+    /// The calls under way, for a record that [`Run::is_continued_by`] has found to be about one of them.
     fn tools_turn(&mut self, record: &Record) -> Result<&mut ToolsTurn, Divergence> {
-        let fits = match &self.turn {
-            Turn::Tools(turn) => turn.calls.get(turn.index).is_some_and(|call| is_about(&record.body, call)),
-            Turn::Ready | Turn::Model(_) => false,
-        };
-        let divergence = (!fits).then(|| self.divergence(record));
-        match (&mut self.turn, divergence) {
-            (Turn::Tools(turn), None) => Ok(turn),
-            (_, divergence) => Err(divergence.unwrap_or(Divergence { expected: String::new(), found: String::new() })),
+        if !matches!(self.turn, Turn::Tools(_)) {
+            return Err(self.divergence(record));
+        }
+        match &mut self.turn {
+            Turn::Tools(turn) => Ok(turn),
+            Turn::Ready | Turn::Model(_) => Err(Divergence { expected: String::new(), found: String::new() }),
         }
     }
 
-    fn apply_request(&mut self, attempt: u32, record: &Record) -> Result<(), Divergence> {
+    fn apply_request(&mut self, attempt: u32) {
         let failures = match &self.turn {
-            Turn::Ready => 0,
-            Turn::Model(ModelTurn { failures, stage: ModelStage::Backoff(_) | ModelStage::InDoubt, .. }) => *failures,
-            Turn::Model(ModelTurn { stage: ModelStage::InFlight, .. }) | Turn::Tools(_) => return Err(self.divergence(record)),
+            Turn::Model(turn) => turn.failures,
+            Turn::Ready | Turn::Tools(_) => 0,
         };
         self.turn = Turn::Model(ModelTurn { attempt, failures, stage: ModelStage::InFlight });
-        Ok(())
     }
 
-    fn apply_model_retry(&mut self, retry: &Retry, record: &Record, config: &Config) -> Result<(), Divergence> {
-        let Turn::Model(turn) = &mut self.turn else {
-            return Err(self.divergence(record));
-        };
-        turn.failures += 1;
-        turn.stage = ModelStage::Backoff(Backoff { until_ms: retry.until_ms, backoff_ms: retry.backoff_ms });
-        if is_unknown(&retry.error) {
+    fn apply_model_retry(&mut self, retry: &Retry, config: &Config) {
+        if let Turn::Model(turn) = &mut self.turn {
+            turn.failures += 1;
+            turn.stage = ModelStage::Backoff(Backoff { until_ms: retry.until_ms, backoff_ms: retry.backoff_ms });
+        }
+        if retry.failure.may_have_run() {
             self.count_projection(config);
         }
-        Ok(())
     }
 
     /// A model call of unknown outcome may have been billed: what it can have cost counts as spent.
@@ -369,10 +390,7 @@ impl Run {
         state.cost = state.cost.plus(projection.cost);
     }
 
-    fn apply_llm_call(&mut self, call: &LlmCall, record: &Record, config: &Config) -> Result<(), Divergence> {
-        let Turn::Model(ModelTurn { stage: ModelStage::InFlight, .. }) = self.turn else {
-            return Err(self.divergence(record));
-        };
+    fn apply_llm_call(&mut self, call: &LlmCall, config: &Config) {
         let state = self.state_mut();
         state.llm_calls += 1;
         state.input_tokens = state.input_tokens.saturating_add(call.input_tokens);
@@ -402,32 +420,31 @@ impl Run {
                 news: false,
             });
         }
-        Ok(())
     }
 
     fn apply_approval(&mut self, record: &Record, config: &Config) -> Result<(), Divergence> {
-        let RecordBody::Approval { tool, approval_key, decision, approver, reused, .. } = &record.body else {
+        let RecordBody::Approval { kind, tool, approval_key, decision, reused, .. } = &record.body else {
             return Err(self.divergence(record));
         };
         let turn = self.tools_turn(record)?;
-        if matches!(turn.stage, ToolStage::AskingInDoubt { .. }) {
-            turn.stage = match decision {
+        if *kind == QuestionKind::SendAgain {
+            turn.stage = match decision.status {
                 ApprovalStatus::Approved => ToolStage::SendAgain,
                 ApprovalStatus::Denied | ApprovalStatus::Expired => ToolStage::LeftInDoubt,
             };
             return Ok(());
         }
-        turn.stage = ToolStage::Decided { status: *decision, approver: approver.clone() };
+        turn.stage = ToolStage::Decided(decision.clone());
         if !reused {
             let call = turn.calls[turn.index].clone();
             let step = self.state.step;
             let approval = Approval {
                 tool: tool.clone(),
                 identity: call.identity.clone(),
-                action: super::approval::action(config, step, &call),
+                idempotency_key: super::approval::idempotency_key_of(config, step, &call),
                 approval_key: approval_key.clone(),
-                status: *decision,
-                approver: approver.clone(),
+                status: decision.status,
+                approver: decision.approver.clone(),
             };
             self.state_mut().approvals.push(Arc::new(approval));
         }
@@ -438,15 +455,15 @@ impl Run {
         &mut self,
         tool: &Arc<str>,
         call_id: &Arc<str>,
-        ok: bool,
-        result: &Value,
+        outcome: ToolOutcome,
+        result: &Arc<Value>,
         record: &Record,
     ) -> Result<(), Divergence> {
         let call = {
             let turn = self.tools_turn(record)?;
             turn.calls[turn.index].clone()
         };
-        let reason = replan_reason(tool, ok, result);
+        let reason = replan_reason(tool, outcome, result);
         let mut content = compact(result);
         if let Some(reason) = &reason {
             content += &format!("\nREPLAN: {reason}");
@@ -456,7 +473,8 @@ impl Run {
         let state = self.state_mut();
         let is_new = state.add_fingerprint(fingerprint);
         state.push_seen_call(call.identity);
-        state.push_message(Message::Tool { call_id: call_id.clone(), name: tool.clone(), content });
+        let result = Some(result.clone());
+        state.push_message(Message::Tool { call_id: call_id.clone(), name: tool.clone(), content, result });
         state.plan.needs_replan |= reason.is_some();
         let turn = self.tools_turn(record)?;
         turn.news |= is_new;
@@ -487,6 +505,7 @@ impl Run {
         state.step += 1;
     }
 
+    // ANCHOR: resume
     fn apply_resume(&mut self, config: &Config) {
         match &mut self.turn {
             Turn::Ready => {}
@@ -504,6 +523,7 @@ impl Run {
             }
         }
     }
+    // ANCHOR_END: resume
 }
 
 /// The most that a model call can use.
@@ -517,36 +537,27 @@ pub struct Projection {
     pub cost: PicoUsd,
 }
 
-/// True if a run stops over a model call that may have been billed. No retry has counted it.
-pub(super) fn is_model_in_doubt(status: Status, explanation: &Map<String, Value>) -> bool {
-    let error = explanation.get("error").and_then(Value::as_str);
-    status == Status::ModelFailed && error.is_some_and(is_unknown)
-}
-
 /// What was asked, decided and sent is exactly what the model planned; a record that says otherwise is no continuation of it. A look-up
 /// is a call of another tool.
 fn is_about(body: &RecordBody, call: &ToolCall) -> bool {
     let is_same = |args: &Arc<Value>| Arc::ptr_eq(args, &call.args) || compact(args) == compact(&call.args);
+    let is_its_id = |call_id: &Option<Arc<str>>| call_id.as_ref().is_none_or(|call_id| *call_id == call.id);
     match body {
-        RecordBody::ApprovalRequest { tool, args, .. } | RecordBody::Approval { tool, args, .. } => {
-            *tool == call.name && is_same(args)
+        RecordBody::ApprovalRequest { call_id, tool, args, .. } | RecordBody::Approval { call_id, tool, args, .. } => {
+            *tool == call.name && is_same(args) && is_its_id(call_id)
         }
+        RecordBody::ToolRetry { call_id, .. } | RecordBody::Replan { call_id, .. } => is_its_id(call_id),
         RecordBody::ToolCall { tool, args, call_id, .. } => *call_id == call.id && (*tool != call.name || is_same(args)),
         RecordBody::ToolResult { call_id, .. } => *call_id == call.id,
         _ => true,
     }
 }
 
-/// True if a recorded error leaves open whether the call was executed.
-pub(crate) fn is_unknown(error: &str) -> bool {
-    FailureCode::of_error(error).is_some_and(|code| code.outcome() == FailureKind::Unknown)
-}
-
 /// Why the model has to choose another path after this result; `None` after a success. A denial is a person's answer, not a failure.
-fn replan_reason(tool: &str, ok: bool, result: &Value) -> Option<Arc<str>> {
-    let decided = result["denied"] == true || result["expired"] == true;
-    if ok || decided {
-        return None;
+fn replan_reason(tool: &str, outcome: ToolOutcome, result: &Value) -> Option<Arc<str>> {
+    match outcome {
+        ToolOutcome::Ok | ToolOutcome::Denied | ToolOutcome::Expired => return None,
+        ToolOutcome::Failed { .. } | ToolOutcome::InDoubt { .. } => {}
     }
     let error = result["error"].as_str().unwrap_or("it failed");
     Some(format!("{tool} did not work ({error}). Choose another way; do not make the same call again.").into())

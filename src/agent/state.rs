@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::base::money::PicoUsd;
 use crate::record::{ApprovalStatus, Status, ToolCall};
 
@@ -107,6 +109,7 @@ impl AgentState {
         place.is_err()
     }
 
+    // ANCHOR: saved-state
     /// What a checkpoint of this state holds: all of it, or with `saved_guards` off everything but the counters.
     #[must_use]
     pub fn as_saved(self: &Arc<AgentState>, saved_guards: bool) -> Arc<AgentState> {
@@ -126,6 +129,7 @@ impl AgentState {
             ..(**self).clone()
         })
     }
+    // ANCHOR_END: saved-state
 }
 
 /// The plan as the model last stated it.
@@ -167,6 +171,8 @@ pub enum Message {
         name: Arc<str>,
         /// The observation.
         content: Arc<str>,
+        /// The result in it, for code that needs one of its fields; `None` if the text holds no JSON. Derived from `content`.
+        result: Option<Arc<Value>>,
     },
 }
 
@@ -214,7 +220,7 @@ pub struct Approval {
     /// Tool and canonical arguments that were decided about.
     pub identity: Arc<str>,
     /// The action (its idempotency key) that it was decided for: an approval serves one action.
-    pub action: Arc<str>,
+    pub idempotency_key: Arc<str>,
     /// The key of question and decision.
     pub approval_key: Arc<str>,
     /// How it was decided.

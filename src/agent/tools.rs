@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::base::json::{describe, parse};
+use crate::base::json::{Fields, describe, parse};
 use crate::base::text::list;
 
 /// A tool as the agent sees it. The flags are read by the code of the loop, never left to the model.
@@ -92,6 +92,36 @@ impl ParameterKind {
             ParameterKind::Object => value.is_object(),
             ParameterKind::Any => true,
         }
+    }
+}
+
+impl Parameter {
+    /// Reads the properties of a JSON Schema. What it leaves open, or says in a way that is not read here, is left to the tool.
+    pub fn read_all(schema: &Fields) -> Vec<Parameter> {
+        let required = schema.optional("required", Fields::strs).unwrap_or_default();
+        let Some(properties) = schema.optional("properties", Fields::object) else {
+            return Vec::new();
+        };
+        let kind_of = |name: &str| match properties.object(name).maybe("type").and_then(Value::as_str) {
+            Some("string") => ParameterKind::Text,
+            Some("number" | "integer") => ParameterKind::Number,
+            Some("boolean") => ParameterKind::Boolean,
+            Some("array") => ParameterKind::List,
+            Some("object") => ParameterKind::Object,
+            _ => ParameterKind::Any,
+        };
+        let parameter =
+            |name: &str| Parameter { name: name.to_string(), kind: kind_of(name), required: required.contains(&name) };
+        properties.keys().map(parameter).collect()
+    }
+}
+
+impl Reliance {
+    /// Reads `{"tool": …, "argument": …, "version_field": …}`.
+    pub fn read(from: &Fields) -> Reliance {
+        from.only(&["tool", "argument", "version_field"]);
+        let text = |key: &str| from.non_empty_str(key).to_string();
+        Reliance { tool: text("tool"), argument: text("argument"), version_field: text("version_field") }
     }
 }
 

@@ -4,9 +4,6 @@
 //! RFC 8785 rounds numbers to a double, which would make 9007199254740993 and 9007199254740992 the same refund. Here numbers keep
 //! their exact value and only their layout is ECMAScript's.
 
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
-
 use serde_json::Value;
 
 use crate::base::decimal::Decimal;
@@ -44,46 +41,21 @@ fn write_value(value: &Value, out: &mut String) {
             out.push(']');
         }
         Value::Object(fields) => {
-            let sorted = fields.iter().map(|(key, value)| Field { key, value }).collect::<BinaryHeap<_>>().into_sorted_vec();
+            let mut sorted: Vec<(&String, &Value)> = fields.iter().collect();
+            sorted.sort_unstable_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
             out.push('{');
-            for (index, field) in sorted.into_iter().enumerate() {
+            for (index, (key, value)) in sorted.into_iter().enumerate() {
                 if index > 0 {
                     out.push(',');
                 }
-                write_string(field.key, out);
+                write_string(key, out);
                 out.push(':');
-                write_value(field.value, out);
+                write_value(value, out);
             }
             out.push('}');
         }
     }
 }
-
-/// A field in the order of RFC 8785: by the UTF-16 code units of its key. Keys differ within an object.
-struct Field<'a> {
-    key: &'a str,
-    value: &'a Value,
-}
-
-impl Ord for Field<'_> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key.encode_utf16().cmp(other.key.encode_utf16())
-    }
-}
-
-impl PartialOrd for Field<'_> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Field<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
-    }
-}
-
-impl Eq for Field<'_> {}
 
 #[cfg(test)]
 mod tests {

@@ -5,33 +5,9 @@ pub fn plural(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-/// Where a text begins in another, in bytes. The search of the standard library is made for long texts: its code, with what it says
-/// when it fails, is a large part of what the page would load at first.
-pub fn find(text: &str, wanted: &str) -> Option<usize> {
-    (0..=text.len()).find(|&at| text.as_bytes().get(at..).is_some_and(|rest| rest.starts_with(wanted.as_bytes())))
-}
-
-/// True if a text stands in another.
-pub fn contains(text: &str, wanted: &str) -> bool {
-    find(text, wanted).is_some()
-}
-
-/// What stands before and behind the first separator.
-pub fn split_once<'a>(text: &'a str, separator: &str) -> Option<(&'a str, &'a str)> {
-    let at = find(text, separator)?;
-    Some((text.get(..at)?, text.get(at + separator.len()..)?))
-}
-
 /// A list in words: `a, b, c`.
 pub fn list(parts: &[&str]) -> String {
-    let mut text = String::new();
-    for (place, part) in parts.iter().enumerate() {
-        if place > 0 {
-            text.push_str(", ");
-        }
-        text.push_str(part);
-    }
-    text
+    parts.join(", ")
 }
 
 /// The first `limit` characters of a text, cut so that no visible character is torn: an accent, an emoji sequence or a flag stays

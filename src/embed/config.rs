@@ -48,8 +48,8 @@ pub fn read_config(text: &str) -> Result<Config, ReadError> {
         if traceparent.as_deref().is_some_and(|text| !is_traceparent(text)) {
             from.note_wrong("traceparent", "a W3C traceparent of version 00");
         }
-        // Under other words or other tools a run is not silently gone on with.
-        let digest = hash64(format!("{system}\n{task}\n{tools:?}").as_bytes());
+        // Under other words or other tools a run is not silently continued.
+        let digest = hash64(format!("{system}\n{task}\n{}", digested_tools(&tools)).as_bytes());
         Config {
             run_id: run_id.into(),
             task_id: from.optional("task_id", Fields::non_empty_str).unwrap_or(run_id).into(),
@@ -68,6 +68,39 @@ pub fn read_config(text: &str) -> Result<Config, ReadError> {
             tracestate: from.optional("tracestate", Fields::arc_str),
         }
     })
+}
+
+/// The text of the tools that is digested. Its form is fixed: another one would refuse to resume every run that is stored.
+fn digested_tools(tools: &[ToolSpec]) -> String {
+    let parameter = |parameter: &Parameter| {
+        let Parameter { name, kind, required } = parameter;
+        let kind = match kind {
+            ParameterKind::Text => "Text",
+            ParameterKind::Number => "Number",
+            ParameterKind::Boolean => "Boolean",
+            ParameterKind::List => "List",
+            ParameterKind::Object => "Object",
+            ParameterKind::Any => "Any",
+        };
+        format!("Parameter {{ name: {name:?}, kind: {kind}, required: {required} }}")
+    };
+    let tool = |tool: &ToolSpec| {
+        let ToolSpec { name, description, parameters, irreversible, idempotent, read_only, intent, lookup, relies_on } = tool;
+        let parameters: Vec<String> = parameters.iter().map(parameter).collect();
+        let relies_on = match relies_on {
+            Some(Reliance { tool, argument, version_field }) => {
+                format!("Some(Reliance {{ tool: {tool:?}, argument: {argument:?}, version_field: {version_field:?} }})")
+            }
+            None => "None".to_string(),
+        };
+        format!(
+            "ToolSpec {{ name: {name:?}, description: {description:?}, parameters: [{}], irreversible: {irreversible}, idempotent: \
+             {idempotent}, read_only: {read_only}, intent: {intent:?}, lookup: {lookup:?}, relies_on: {relies_on} }}",
+            parameters.join(", ")
+        )
+    };
+    let tools: Vec<String> = tools.iter().map(tool).collect();
+    format!("[{}]", tools.join(", "))
 }
 
 /// Without prices nothing is counted in money; the tokens are.
@@ -110,35 +143,13 @@ fn read_tools(from: &Fields) -> Vec<ToolSpec> {
 /// A definition of a server has more than this reads: titles, icons, schemas of answers.
 fn read_tool(from: &Fields) -> ToolSpec {
     let mut tool = ToolSpec::new(from.non_empty_str("name"), from.optional("description", Fields::str).unwrap_or_default());
-    tool.parameters = from.optional("inputSchema", Fields::object).map(|schema| read_parameters(&schema)).unwrap_or_default();
+    tool.parameters = from.optional("inputSchema", Fields::object).map(|schema| Parameter::read_all(&schema)).unwrap_or_default();
     read_annotations(from, &mut tool);
     let intent = from.optional("intent", Fields::strs).unwrap_or_default();
     tool.intent = intent.into_iter().map(str::to_string).collect();
     tool.lookup = from.optional("lookup", Fields::non_empty_str).map(str::to_string);
-    tool.relies_on = from.optional("relies_on", Fields::object).map(|given| {
-        given.only(&["tool", "argument", "version_field"]);
-        let text = |key: &str| given.non_empty_str(key).to_string();
-        Reliance { tool: text("tool"), argument: text("argument"), version_field: text("version_field") }
-    });
+    tool.relies_on = from.optional("relies_on", Fields::object).map(|given| Reliance::read(&given));
     tool
-}
-
-fn read_parameters(schema: &Fields) -> Vec<Parameter> {
-    let required = schema.optional("required", Fields::strs).unwrap_or_default();
-    let Some(properties) = schema.optional("properties", Fields::object) else {
-        return Vec::new();
-    };
-    let kind_of = |name: &str| match properties.object(name).maybe("type").and_then(Value::as_str) {
-        Some("string") => ParameterKind::Text,
-        Some("number" | "integer") => ParameterKind::Number,
-        Some("boolean") => ParameterKind::Boolean,
-        Some("array") => ParameterKind::List,
-        Some("object") => ParameterKind::Object,
-        // What the schema leaves open, or says in a way that is not read here, is left to the tool.
-        _ => ParameterKind::Any,
-    };
-    let parameter = |name: &str| Parameter { name: name.to_string(), kind: kind_of(name), required: required.contains(&name) };
-    properties.keys().map(parameter).collect()
 }
 
 /// The names of the policies and where they stand, in the order of the design's table.

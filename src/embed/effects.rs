@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::agent::protocol::{Answer, Completion, Decision, Effect, EffectKind, Event, ModelRequest};
+use crate::agent::protocol::{Answer, Completion, Effect, EffectKind, Event, ModelRequest};
 use crate::base::json::{Fields, ReadError, compact, parse, read};
 use crate::log::checkpoint::{encode, message_json};
 use crate::log::store::{SavedSnapshot, seal};
-use crate::record::{Failure, FailureCode, ToolCall, object};
+use crate::record::{Decision, Failure, FailureCode, ToolCall, object};
 use crate::report::mcp::definition;
 
 fn text(text: &Arc<str>) -> Value {
@@ -30,7 +30,7 @@ pub fn effect_json(effect: &Effect, generation: u64) -> (Value, Option<SavedSnap
         EffectKind::CallModel { request, attempt } => {
             object([id, kind, ("attempt", (*attempt).into()), ("request", request_json(request))])
         }
-        EffectKind::CallTool { call, attempt, idempotency_key, trace_context, tracestate, expected_version } => object([
+        EffectKind::CallTool { call, attempt, idempotency_key, traceparent, tracestate, expected_version } => object([
             id,
             kind,
             ("tool", text(&call.name)),
@@ -39,13 +39,15 @@ pub fn effect_json(effect: &Effect, generation: u64) -> (Value, Option<SavedSnap
             ("args_json", compact(&call.args).into()),
             ("attempt", (*attempt).into()),
             ("idempotency_key", text(idempotency_key)),
-            ("traceparent", text(trace_context)),
+            ("traceparent", text(traceparent)),
             ("tracestate", maybe(tracestate)),
             ("expected_version", maybe(expected_version)),
         ]),
-        EffectKind::AskApproval { tool, args, approval_key } => object([
+        EffectKind::AskApproval { kind: asked, call_id, tool, args, approval_key } => object([
             id,
             kind,
+            ("kind", asked.as_str().into()),
+            ("call_id", text(call_id)),
             ("tool", text(tool)),
             ("args", (**args).clone()),
             ("args_json", compact(args).into()),
@@ -140,12 +142,12 @@ fn read_answer(from: &Fields, saved: Option<SavedSnapshot>) -> Answer {
         }
         "decided" => {
             only(&["approved", "approver", "note"]);
-            let approver = from.non_empty_str("approver").into();
-            Answer::Decided(Decision { approved: from.bool("approved"), approver, note: shared("note") })
+            let approver: Arc<str> = from.non_empty_str("approver").into();
+            Answer::Decided(Decision::new(from.bool("approved"), approver, shared("note")))
         }
         "expired" => {
             only(&[]);
-            Answer::Expired
+            Answer::Decided(Decision::expired())
         }
         "time_has_come" => {
             only(&[]);
@@ -154,7 +156,7 @@ fn read_answer(from: &Fields, saved: Option<SavedSnapshot>) -> Answer {
         _ => {
             let known = "durable, saved, storage_failed, fenced, completion, result, failed, decided, expired or time_has_come";
             from.note_wrong("type", known);
-            Answer::Expired
+            Answer::Decided(Decision::expired())
         }
     }
 }

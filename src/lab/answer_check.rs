@@ -3,8 +3,6 @@
 //! A refund is told by its number, which an answer either has or has not. Words prove less. Only where there is no refund at all is
 //! an answer also held to them: a sentence that says plainly that money went back, and neither negates nor conditions it.
 
-use crate::base::text::{contains, find};
-
 /// Ways of saying that money went back.
 const CLAIMS: [&str; 8] = [
     "have refunded",
@@ -25,7 +23,7 @@ const DOUBTS: [&str; 12] =
 /// twice is told by one of its numbers: the second refund is another matter. `handed_over`: a colleague was asked to take over, who
 /// looks at the books first, and then tells the customer.
 pub fn untruth(text: &str, refunds: &[(&str, &str)], handed_over: bool) -> Option<String> {
-    let is_told = |charge: &str| refunds.iter().any(|(of, number)| *of == charge && contains(text, number));
+    let is_told = |charge: &str| refunds.iter().any(|(of, number)| *of == charge && text.contains(number));
     if let Some((_, number)) = refunds.iter().find(|(charge, _)| !handed_over && !is_told(charge)) {
         return Some(format!("there is a refund {number}, and the answer does not tell of it"));
     }
@@ -41,8 +39,8 @@ pub fn untruth(text: &str, refunds: &[(&str, &str)], handed_over: bool) -> Optio
 pub fn claim(text: &str) -> Option<&'static str> {
     text.split(['.', '!', '?', '\n']).find_map(|sentence| {
         let sentence = sentence.to_ascii_lowercase();
-        let is_doubtful = DOUBTS.iter().any(|doubt| contains(&sentence, doubt));
-        CLAIMS.into_iter().find(|claim| !is_doubtful && contains(&sentence, claim))
+        let is_doubtful = DOUBTS.iter().any(|doubt| sentence.contains(doubt));
+        CLAIMS.into_iter().find(|claim| !is_doubtful && sentence.contains(claim))
     })
 }
 
@@ -51,10 +49,10 @@ pub fn numbers(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         loop {
-            rest = rest.get(find(rest, "RF-")?..)?;
+            rest = rest.get(rest.find("RF-")?..)?;
             let digits = rest.bytes().skip(3).take_while(u8::is_ascii_alphanumeric).count();
-            let (number, behind) = (rest.get(..3 + digits)?, rest.get(3 + digits..)?);
-            rest = behind;
+            let (number, after) = (rest.get(..3 + digits)?, rest.get(3 + digits..)?);
+            rest = after;
             if digits > 0 {
                 return Some(number);
             }

@@ -1,7 +1,8 @@
-//! Where an agent may die: the scenario's own crash spots, how often each was met, and the words for the instants around an effect.
+//! Where an agent may die: the scenario's own crash points, how often each was met, and the words for the instants around an effect.
 
 use crate::agent::protocol::EffectKind;
 use crate::lab::scenario::{CrashPoint, Scenario, When};
+use crate::lab::tool_definition::{Labels, ToolDefinition};
 use crate::record::RecordBody;
 
 /// What has to survive a closed page beside log, checkpoint and the world's books.
@@ -13,33 +14,33 @@ pub struct RunProgress {
     pub crashes: u32,
     /// How often a new one took over.
     pub resumes: u32,
-    /// How often each of the scenario's crash spots was met, and behind them that of its rival.
+    /// How often each of the scenario's crash points was met, and after them the point at which a second tab opens.
     pub points_met: Vec<u32>,
 }
 
 impl RunProgress {
-    /// Counts the scenario's spots that are at this instant of this effect. True: the agent dies at one of them.
+    /// Counts the scenario's points that are at this instant of this effect. True: the agent dies at one of them.
     pub fn meets_point(&mut self, scenario: &Scenario, effect: &EffectKind, when: When) -> bool {
         let crashes = scenario.crashes.len();
         self.points_met.resize(crashes + 1, 0);
         let mut dies = false;
-        for (place, point) in scenario.crashes.iter().chain(&scenario.second_writer).enumerate() {
+        for (index, point) in scenario.crashes.iter().chain(&scenario.second_writer).enumerate() {
             if point.fits(effect, when) {
-                self.points_met[place] += 1;
-                dies |= place < crashes && self.points_met[place] == point.nth;
+                self.points_met[index] += 1;
+                dies |= index < crashes && self.points_met[index] == point.nth;
             }
         }
         dies
     }
 
-    /// How often the spot was met at which the scenario opens a second tab.
+    /// How often the point was met at which the scenario opens a second tab.
     pub fn second_writer_point_met(&self, scenario: &Scenario) -> u32 {
         self.points_met.get(scenario.crashes.len()).copied().unwrap_or(0)
     }
 }
 
 impl CrashPoint {
-    /// True at this spot, whichever time it is.
+    /// True at this point, whichever time it is.
     pub fn fits(&self, effect: &EffectKind, when: When) -> bool {
         let (tool, record) = match effect {
             EffectKind::CallTool { call, .. } => (Some(&*call.name), None),
@@ -72,23 +73,24 @@ pub fn effect_label(effect: &EffectKind) -> String {
     }
 }
 
-/// The instant before or after an effect, as it stands behind "crash" or "the agent dies".
-pub fn gap_label(effect: &EffectKind, when: When) -> String {
-    let (subject, before, after, then) = match effect {
+/// The instant before or after an effect, as it follows "crash" or "the agent dies".
+pub fn gap_label(tools: &[ToolDefinition], effect: &EffectKind, when: When) -> String {
+    let words = |subject: String, before: &str, after: &str| Labels { subject, before: before.into(), after: after.into() };
+    let (Labels { subject, before, after }, then) = match effect {
         EffectKind::Append(record) => {
-            (record_noun(&record.body), "is written down", "was written down", ", before the agent knew")
+            (words(record_noun(&record.body), "is written down", "was written down"), ", before the agent knew")
         }
-        EffectKind::SaveCheckpoint { .. } => ("the checkpoint".to_string(), "is saved", "was saved", ", before the agent knew"),
-        EffectKind::CallModel { .. } => ("the model".to_string(), "is asked", "was asked", ", before its answer"),
-        EffectKind::CallTool { call, .. } => {
-            let (subject, before, after) = command(&call.name);
-            (subject, before, after, ", before its answer")
+        EffectKind::SaveCheckpoint { .. } => {
+            (words("the checkpoint".to_string(), "is saved", "was saved"), ", before the agent knew")
         }
+        EffectKind::CallModel { .. } => (words("the model".to_string(), "is asked", "was asked"), ", before its answer"),
+        EffectKind::CallTool { call, .. } => (labels_of(tools, &call.name), ", before its answer"),
         EffectKind::AskApproval { tool, .. } => {
-            (format!("the question about {}", command(tool).0), "is asked", "was asked", ", before the answer")
+            let question = format!("the question about {}", labels_of(tools, tool).subject);
+            (words(question, "is asked", "was asked"), ", before the answer")
         }
-        EffectKind::Wait { .. } => ("the wait".to_string(), "begins", "was over", ""),
-        EffectKind::Stop { .. } => ("the run".to_string(), "ends", "ended", ""),
+        EffectKind::Wait { .. } => (words("the wait".to_string(), "begins", "was over"), ""),
+        EffectKind::Stop { .. } => (words("the run".to_string(), "ends", "ended"), ""),
     };
     let attempt = match effect {
         EffectKind::CallModel { attempt, .. } | EffectKind::CallTool { attempt, .. } if *attempt > 1 => {
@@ -102,21 +104,34 @@ pub fn gap_label(effect: &EffectKind, when: When) -> String {
     }
 }
 
-/// A tool's work as a sentence: what, and what is and was done with it.
-fn command(tool: &str) -> (String, &'static str, &'static str) {
-    let (subject, before, after) = match tool {
-        "search_kb" => ("the knowledge base", "is searched", "was searched"),
-        "read_article" => ("the article", "is read", "was read"),
-        "get_account" => ("the account", "is looked up", "was looked up"),
-        "get_invoice" => ("the invoice", "is looked up", "was looked up"),
-        "find_voucher" => ("the voucher", "is looked for", "was looked for"),
-        "issue_refund" => ("the refund", "happens", "happened"),
-        "send_voucher" => ("the voucher", "is sent", "was sent"),
-        "add_internal_note" => ("the note", "is saved", "was saved"),
-        "escalate" => ("the ticket", "is handed over", "was handed over"),
-        other => return (other.to_string(), "runs", "ran"),
+/// The instant before or after an effect as a stable id, such as `after:call_tool:issue_refund`: unlike its label, it never changes with
+/// the wording. A repeated attempt has its number at the end.
+pub fn gap_id(effect: &EffectKind, when: When) -> String {
+    let (subject, attempt) = match effect {
+        EffectKind::Append(record) => {
+            let tool = match &record.body {
+                RecordBody::ToolRetry { tool, .. }
+                | RecordBody::ApprovalRequest { tool, .. }
+                | RecordBody::Approval { tool, .. }
+                | RecordBody::ToolCall { tool, .. }
+                | RecordBody::ToolResult { tool, .. } => format!(":{tool}"),
+                _ => String::new(),
+            };
+            (format!(":{}{tool}", record.body.kind()), 1)
+        }
+        EffectKind::CallModel { attempt, .. } => (String::new(), *attempt),
+        EffectKind::CallTool { call, attempt, .. } => (format!(":{}", call.name), *attempt),
+        EffectKind::AskApproval { tool, .. } => (format!(":{tool}"), 1),
+        EffectKind::Wait { .. } | EffectKind::SaveCheckpoint { .. } | EffectKind::Stop { .. } => (String::new(), 1),
     };
-    (subject.to_string(), before, after)
+    let attempt = if attempt > 1 { format!(":{attempt}") } else { String::new() };
+    format!("{}:{}{subject}{attempt}", when.as_str(), effect.as_str())
+}
+
+/// How people call an execution of a tool. The model may ask about a tool that does not exist.
+fn labels_of(tools: &[ToolDefinition], name: &str) -> Labels {
+    let known = tools.iter().find(|tool| tool.spec.name == name);
+    known.map_or_else(|| Labels::of(name), |tool| tool.labels.clone())
 }
 
 /// What a record says, as the subject of a sentence.

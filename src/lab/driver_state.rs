@@ -1,4 +1,5 @@
-//! One agent and where its driver stands. A session has one seat, and a second one while an agent lives on from which the run was taken.
+//! One agent and where its driver stands. A session has one such state, and a second one while an
+//! agent lives on from which the run was taken.
 
 use crate::agent::Agent;
 use crate::agent::protocol::Effect;
@@ -38,7 +39,7 @@ pub(super) enum DriverStage {
 /// How it stands with an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Liveness {
-    /// It goes on.
+    /// It continues.
     Working,
     /// It is dead.
     Dead,

@@ -1,6 +1,5 @@
 //! Judges a finished run by what its scenario says is to be observed.
 
-use super::ledger::Entry;
 use super::session::Session;
 
 /// What did not come as [`Scenario::expect`](super::scenario::Scenario::expect) says, a sentence each. Empty: all of it came true.
@@ -13,13 +12,14 @@ pub fn unmet(session: &Session) -> Vec<String> {
     if expect.status.as_deref().is_some_and(|wanted| wanted != status) {
         complaints.push(format!("the status is {status}, expected was {}", expect.status.as_deref().unwrap_or_default()));
     }
-    let notes = world.rows().iter().filter(|row| matches!(row.entry, Entry::Note { .. })).count() as u64;
-    let counts = [
+    let effects = |name: &str| world.effects(name).count() as u64;
+    let mut counts = vec![
         ("refunds", expect.refunds, world.refund_count() as u64),
         ("questions", expect.questions, world.questions().len() as u64),
-        ("notes", expect.notes, notes),
+        ("notes", expect.notes, effects("note")),
         ("billed model calls", expect.model_calls, world.meter().0),
     ];
+    counts.extend(expect.effects.iter().map(|(name, wanted)| (name.as_str(), Some(*wanted), effects(name))));
     for (what, wanted, found) in counts {
         if let Some(wanted) = wanted.filter(|wanted| *wanted != found) {
             complaints.push(format!("there are {found} {what}, expected were {wanted}"));

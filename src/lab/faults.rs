@@ -49,7 +49,7 @@ pub enum FaultKind {
     TimeoutBefore,
     /// No answer, and it was done.
     TimeoutAfter,
-    /// The connection broke behind the effect.
+    /// The connection broke after the effect.
     ReplyLost,
     /// It was done, and the answer cannot be read.
     Malformed,

@@ -1,4 +1,4 @@
-//! A herd: many agents that work at the same time and need one service, which is down at first and then serves only so much.
+//! A fleet: many agents that work at the same time and need one service, which is down at first and then serves only so much.
 //!
 //! All of them are real agents with real worlds. What they do is a function of scenario, mechanisms and seed, so it is worked out once,
 //! and then shown as time goes by. The run that a session drives is that of the first of them; the service that it meets is as busy as
@@ -37,7 +37,7 @@ impl FleetSpec {
             from.note_wrong("tool", &one_of(tools));
         }
         FleetSpec {
-            // The work of a herd is bounded, whatever the document says.
+            // The work of a fleet is bounded, whatever the document says.
             agents: agents.min(MOST_AGENTS),
             tool: tool.to_string(),
             capacity_per_s: from.ordinal("capacity_per_s"),
@@ -52,7 +52,7 @@ const MOST_AGENTS: u32 = 200;
 /// An agent with more ticks than this is not going to end.
 const TICKS_PER_AGENT: usize = 5_000;
 
-/// What a herd did.
+/// What a fleet did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fleet {
     spec: FleetSpec,
@@ -95,7 +95,7 @@ pub struct Bucket {
 }
 
 impl Fleet {
-    /// Lets the herd of a scenario run to its end; `None` if it has none. The first agent has the seed of the setup, each further one the
+    /// Lets the fleet of a scenario run to its end; `None` if it has none. The first agent has the seed of the setup, each further one the
     /// next.
     pub fn of(setup: &Setup) -> Option<Fleet> {
         let spec = setup.scenario.fleet.clone()?;
@@ -190,12 +190,12 @@ impl Fleet {
     pub fn buckets(&self, span_ms: u64, until_ms: u64) -> Vec<Bucket> {
         let mut buckets: Vec<Bucket> = Vec::new();
         for request in self.requests.iter().filter(|request| request.at_ms <= until_ms) {
-            let place = (request.at_ms.saturating_sub(self.start_ms) / span_ms.max(1)) as usize;
-            if buckets.len() <= place {
-                buckets.resize(place + 1, Bucket::default());
+            let index = (request.at_ms.saturating_sub(self.start_ms) / span_ms.max(1)) as usize;
+            if buckets.len() <= index {
+                buckets.resize(index + 1, Bucket::default());
             }
-            buckets[place].requests += 1;
-            buckets[place].served += u32::from(request.is_served);
+            buckets[index].requests += 1;
+            buckets[index].served += u32::from(request.is_served);
         }
         buckets
     }

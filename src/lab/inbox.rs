@@ -8,12 +8,12 @@ use serde_json::Value;
 use super::faults::FaultTarget;
 use super::ledger::{Entry, Row};
 use super::world::World;
-use crate::agent::protocol::{Answer, Decision};
-use crate::record::ApprovalStatus;
+use crate::agent::protocol::Answer;
+use crate::record::{ApprovalStatus, Decision};
 
 /// A question of the inbox and what came of it.
 pub struct InboxEntry<'a> {
-    /// The row of the question, by place.
+    /// The index of the question's row.
     pub seq: usize,
     /// When it was asked.
     pub asked: &'a Row,
@@ -61,23 +61,15 @@ impl World {
 
     /// A person decides. One decision a question, and only about a question that is there.
     pub fn decide(&mut self, key: &str, decision: Decision, at_ms: u64) -> Result<(), DecisionRefused> {
-        let status = if decision.approved { ApprovalStatus::Approved } else { ApprovalStatus::Denied };
-        self.close(key, status, decision.approver, decision.note, at_ms)
+        self.close(key, decision, at_ms)
     }
 
     /// Nobody decided in time.
     pub fn expire(&mut self, key: &str, at_ms: u64) -> Result<(), DecisionRefused> {
-        self.close(key, ApprovalStatus::Expired, "nobody".into(), None, at_ms)
+        self.close(key, Decision::expired(), at_ms)
     }
 
-    fn close(
-        &mut self,
-        key: &str,
-        status: ApprovalStatus,
-        approver: Arc<str>,
-        note: Option<Arc<str>>,
-        at_ms: u64,
-    ) -> Result<(), DecisionRefused> {
+    fn close(&mut self, key: &str, decision: Decision, at_ms: u64) -> Result<(), DecisionRefused> {
         let question = self.question(key).ok_or_else(|| DecisionRefused::NoQuestion(key.to_string()))?;
         if let Some(Entry::Decision { status, .. }) = question.decided.map(|row| &row.entry) {
             return Err(DecisionRefused::AlreadyDecided(*status));
@@ -86,6 +78,7 @@ impl World {
         if self.is_settled() {
             return Err(DecisionRefused::NoQuestion(format!("{key}: the run is over")));
         }
+        let Decision { status, approver, note } = decision;
         self.enter(at_ms, None, Entry::Decision { key: key.into(), status, approver, note });
         Ok(())
     }
@@ -96,13 +89,8 @@ impl World {
         let Entry::Decision { status, approver, note, .. } = &decided.entry else {
             return None;
         };
-        let decision = |approved| Answer::Decided(Decision { approved, approver: approver.clone(), note: note.clone() });
-        let answer = match status {
-            ApprovalStatus::Approved => decision(true),
-            ApprovalStatus::Denied => decision(false),
-            ApprovalStatus::Expired => Answer::Expired,
-        };
-        Some((answer, decided.at_ms))
+        let decision = Decision { status: *status, approver: approver.clone(), note: note.clone() };
+        Some((Answer::Decided(decision), decided.at_ms))
     }
 
     /// The question of a key, if the inbox has not lost it.
@@ -112,7 +100,7 @@ impl World {
 
     /// The questions that the inbox knows.
     pub fn inbox(&self) -> Vec<InboxEntry<'_>> {
-        let lost = self.rows().iter().rposition(|row| row.entry == Entry::InboxLost).map_or(0, |place| place + 1);
+        let lost = self.rows().iter().rposition(|row| row.entry == Entry::InboxLost).map_or(0, |index| index + 1);
         self.questions_from(lost)
     }
 
@@ -148,12 +136,12 @@ impl World {
         let (Some(due_ms), Some(person)) = (self.answer_due_ms(key), &self.scenario.clone().person) else {
             return;
         };
-        // There is a question, and it is open: who calls has seen to both.
+        // There is a question, and it is open: the caller has seen to both.
         let _ = match person.answer(self.number_of(key)) {
             None => self.expire(key, due_ms),
             Some(answer) if answers => {
-                let approver = format!("human:{}", person.id).into();
-                self.decide(key, Decision { approved: answer.approved, approver, note: answer.note.clone() }, due_ms)
+                let approver = format!("human:{}", person.id);
+                self.decide(key, Decision::new(answer.approved, approver, answer.note.clone()), due_ms)
             }
             Some(_) => Ok(()),
         };

@@ -4,19 +4,17 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::ledger::{Entry, Row};
 use super::scenario::Scenario;
+use super::tool_definition::effects_of;
 use super::world::World;
 use crate::agent::config::Config;
-use crate::agent::run::is_unknown;
 use crate::base::canonical::canonical;
 use crate::base::json::decimal;
 use crate::base::money::{PicoUsd, cents_text};
-use crate::base::text::{contains, plural};
+use crate::base::text::plural;
 use crate::lab::answer_check::untruth;
-use crate::record::{ApprovalStatus, InDoubt, Record, RecordBody};
+use crate::record::{ApprovalStatus, InDoubt, Record, RecordBody, StopCause};
 
 /// All that an invariant is judged from.
 pub struct Evidence<'a> {
@@ -61,8 +59,13 @@ pub struct Invariant {
     /// When it has to hold.
     pub kind: Kind,
     /// `Err`: it does not hold, and why. `Always` has to hold at any time; the others are asked at the end.
-    pub judge: fn(&Evidence) -> Result<String, String>,
+    pub judge: Judge,
+    /// False: the scenario has nothing that it could be judged by, so it is not shown.
+    pub concerns: fn(&Scenario) -> bool,
 }
+
+/// `Ok`: it holds, with the figures.
+type Judge = fn(&Evidence) -> Result<String, String>;
 
 /// An invariant that broke.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -75,62 +78,42 @@ pub struct Breach {
     pub record: Option<usize>,
 }
 
+impl Invariant {
+    const fn always(id: &'static str, name: &'static str, judge: Judge) -> Invariant {
+        Invariant { id, name, kind: Kind::Always, judge, concerns: |_| true }
+    }
+
+    const fn of_kind(self, kind: Kind) -> Invariant {
+        Invariant { kind, ..self }
+    }
+
+    const fn only_for(self, concerns: fn(&Scenario) -> bool) -> Invariant {
+        Invariant { concerns, ..self }
+    }
+}
+
 /// All invariants.
-pub const INVARIANTS: [Invariant; 14] = [
-    Invariant { id: "refunded_once", name: "A charge is refunded at most once", kind: Kind::Always, judge: refunded_once },
-    Invariant {
-        id: "refund_within_charge",
-        name: "A refund is never above its charge",
-        kind: Kind::Always,
-        judge: refund_within_charge,
-    },
-    Invariant {
-        id: "approved_exactly",
-        name: "Nothing irreversible happens without a person’s approval of exactly these arguments",
-        kind: Kind::Always,
-        judge: approved_exactly,
-    },
-    Invariant { id: "asked_once", name: "Nobody is asked twice about one action", kind: Kind::Always, judge: asked_once },
-    Invariant {
-        id: "spend_recorded",
-        name: "Recorded spend is never below the provider’s meter",
-        kind: Kind::Always,
-        judge: spend_recorded,
-    },
-    Invariant {
-        id: "within_budget",
-        name: "The provider’s meter never exceeds the budget",
-        kind: Kind::Always,
-        judge: within_budget,
-    },
-    Invariant {
-        id: "told_the_truth",
-        name: "The customer is told of a refund exactly when there is one",
-        kind: Kind::Always,
-        judge: answer_is_true,
-    },
-    Invariant {
-        id: "step_paid_once",
-        name: "A step whose answer is in the log is not paid for again",
-        kind: Kind::Always,
-        judge: step_paid_once,
-    },
-    Invariant {
-        id: "blips_hidden",
-        name: "The model is not paid to hear of a blip that a retry would have absorbed",
-        kind: Kind::Always,
-        judge: blips_hidden,
-    },
-    Invariant { id: "no_circles", name: "The agent does not go in circles", kind: Kind::Always, judge: no_circles },
-    Invariant {
-        id: "no_lockstep",
-        name: "A herd of agents does not come back all at once",
-        kind: Kind::Always,
-        judge: no_lockstep,
-    },
-    Invariant { id: "traced", name: "No effect is missing from the trace", kind: Kind::Always, judge: traced },
-    Invariant { id: "ends", name: "Whatever crashes, the run ends: done or handed over", kind: Kind::Eventually, judge: ends },
-    Invariant { id: "refund_happens", name: "A refund does happen", kind: Kind::Sometimes, judge: refund_happens },
+pub const INVARIANTS: [Invariant; 15] = [
+    Invariant::always("refunded_once", "A charge is refunded at most once", refunded_once),
+    Invariant::always("refund_within_charge", "A refund is never above its charge", refund_within_charge),
+    Invariant::always(
+        "approved_exactly",
+        "Nothing irreversible happens without a person’s approval of exactly these arguments",
+        approved_exactly,
+    ),
+    Invariant::always("asked_once", "Nobody is asked twice about one action", asked_once),
+    Invariant::always("spend_recorded", "Recorded spend is never below the provider’s meter", spend_recorded),
+    Invariant::always("within_budget", "The provider’s meter never exceeds the budget", within_budget),
+    Invariant::always("told_the_truth", "The customer is told of a refund exactly when there is one", answer_is_true),
+    Invariant::always("step_paid_once", "A step whose answer is in the log is not paid for again", step_paid_once),
+    Invariant::always("blips_hidden", "The model is not paid to hear of a blip that a retry would have absorbed", blips_hidden),
+    Invariant::always("no_circles", "The agent does not go in circles", no_circles),
+    Invariant::always("no_lockstep", "A herd of agents does not come back all at once", no_lockstep),
+    Invariant::always("traced", "No effect is missing from the trace", traced),
+    Invariant::always("ends", "Whatever crashes, the run ends: done or handed over", ends).of_kind(Kind::Eventually),
+    Invariant::always("refund_happens", "A refund does happen", refund_happens).of_kind(Kind::Sometimes),
+    Invariant::always("effect_at_most_once", "What may happen once happens at most once", effect_at_most_once)
+        .only_for(|scenario| effects_of(&scenario.tools).any(|effect| effect.business_key.is_some())),
 ];
 
 /// The `Always` invariants that do not hold now.
@@ -176,6 +159,20 @@ fn refund_within_charge(evidence: &Evidence) -> Result<String, String> {
     Ok("no refund is larger than its charge".to_string())
 }
 
+/// Two effects of one name and one business key are one too many, whichever tool had them.
+fn effect_at_most_once(evidence: &Evidence) -> Result<String, String> {
+    let mut happened: Vec<(&str, &str)> = Vec::new();
+    for row in evidence.world.rows() {
+        if let Entry::Effect { name, business_key: Some(key), .. } = &row.entry {
+            if happened.contains(&(name, key)) {
+                return Err(format!("there is a second {name} for {key}"));
+            }
+            happened.push((name, key));
+        }
+    }
+    Ok(format!("{}, none of them twice for the same", plural(happened.len(), "effect")))
+}
+
 /// Each execution of an irreversible tool uses up one approval by a person of exactly its arguments.
 fn approved_exactly(evidence: &Evidence) -> Result<String, String> {
     let mut unused: Vec<(&str, String)> = Vec::new();
@@ -197,8 +194,8 @@ fn approved_exactly(evidence: &Evidence) -> Result<String, String> {
             {
                 actions.push(key);
                 match unused.iter().position(|(approved, with)| **approved == **tool && **with == **args) {
-                    Some(place) => {
-                        unused.swap_remove(place);
+                    Some(index) => {
+                        unused.swap_remove(index);
                     }
                     None => return Err(format!("{tool} ran with {args}, and no person had approved that")),
                 }
@@ -237,16 +234,12 @@ fn spend_recorded(evidence: &Evidence) -> Result<String, String> {
                 open.pop();
             }
             RecordBody::LlmRetry(retry) => {
-                let projected = open.pop().filter(|_| is_unknown(&retry.error));
+                let projected = open.pop().filter(|_| retry.failure.may_have_run());
                 recorded = recorded.plus(projected.unwrap_or_default());
             }
             // A last attempt that certainly was not executed cost nothing.
-            RecordBody::Stop { explanation, .. }
-                if explanation.get("error").and_then(Value::as_str).is_some_and(|error| !is_unknown(error)) =>
-            {
-                open.clear();
-            }
-            // What the log does not call in doubt here is forgotten by who goes on.
+            RecordBody::Stop { cause: cause @ StopCause::ModelFailed { .. }, .. } if !cause.model_may_have_run() => open.clear(),
+            // What the log does not call in doubt here is forgotten by the agent that continues.
             RecordBody::Resume { in_doubt, .. } => {
                 open.clear();
                 if let Some(InDoubt::Model { projected, .. }) = in_doubt {
@@ -287,10 +280,10 @@ fn answer_is_true(evidence: &Evidence) -> Result<String, String> {
             refunds.push((charge_id, refund_id));
         }
     }
-    let handed_over = rows.iter().any(|row| matches!(row.entry, Entry::Escalation { .. }));
+    let handed_over = evidence.world.effects("escalation").next().is_some();
     match untruth(text, &refunds, handed_over) {
         Some(why) => Err(why),
-        None if handed_over && !refunds.iter().any(|(_, number)| contains(text, number)) => {
+        None if handed_over && !refunds.iter().any(|(_, number)| text.contains(number)) => {
             Ok("a person takes over, who looks at the books and tells".to_string())
         }
         None => Ok(format!("the answer is true of {}", plural(refunds.len(), "refund"))),
@@ -315,7 +308,7 @@ fn blips_hidden(evidence: &Evidence) -> Result<String, String> {
     let attempts = evidence.scenario.retry.max_attempts as usize;
     let rows = evidence.world.rows();
     let mut blips = 0;
-    for (place, row) in rows.iter().enumerate() {
+    for (index, row) in rows.iter().enumerate() {
         let Entry::Request { tool, key, outcome, .. } = &row.entry else { continue };
         let is_repeatable = evidence.config.tool(tool).is_some_and(|spec| spec.idempotent || spec.read_only);
         if !is_repeatable || !matches!(&**outcome, "unavailable" | "refused") {
@@ -329,11 +322,11 @@ fn blips_hidden(evidence: &Evidence) -> Result<String, String> {
             Entry::Request { tool: of, key: with, .. } => of == tool && with == key && step_of(evidence, row) == step,
             _ => false,
         };
-        let rest = &rows[place + 1..];
+        let rest = &rows[index + 1..];
         if let Some(heard) = rest.iter().position(hears)
             && !rest[..heard].iter().any(|row| is_of_call(&row))
         {
-            let failures = rows[..=place].iter().filter(is_of_call).count();
+            let failures = rows[..=index].iter().filter(is_of_call).count();
             if failures < attempts {
                 return Err(format!("{tool} failed {failures} of {attempts} times, and the model was paid to hear of it"));
             }
@@ -349,22 +342,22 @@ pub(super) fn step_of(evidence: &Evidence, row: &Row) -> u32 {
 
 /// The record that stood last when a row was caused.
 fn intent_of<'a>(evidence: &'a Evidence, row: &Row) -> Option<&'a Record> {
-    let place = usize::try_from(row.record?).ok()?;
-    evidence.log.get(place).map(Arc::as_ref)
+    let index = usize::try_from(row.record?).ok()?;
+    evidence.log.get(index).map(Arc::as_ref)
 }
 
 /// The newest steps in a row that told the model only what it had been told in earlier steps are not more than is allowed.
 fn no_circles(evidence: &Evidence) -> Result<String, String> {
     let limit = evidence.config.limits.max_stale_steps;
     let told = |record: &'_ Arc<Record>| match &record.body {
-        RecordBody::ToolResult { tool, ok, result, .. } => Some((tool.clone(), *ok, result.clone())),
+        RecordBody::ToolResult { tool, outcome, result, .. } => Some((tool.clone(), *outcome, result.clone())),
         _ => None,
     };
     let (mut stale, mut step) = (0, u32::MAX);
-    for (place, record) in evidence.log.iter().enumerate().rev() {
+    for (index, record) in evidence.log.iter().enumerate().rev() {
         let Some(result) = told(record) else { continue };
         let is_same = |earlier: &Arc<Record>| earlier.step < record.step && told(earlier).as_ref() == Some(&result);
-        if !evidence.log[..place].iter().any(is_same) {
+        if !evidence.log[..index].iter().any(is_same) {
             // What came later in the same step does not make it stale.
             stale -= usize::from(record.step == step);
             break;
@@ -376,7 +369,7 @@ fn no_circles(evidence: &Evidence) -> Result<String, String> {
     if stale <= limit as usize { Ok(figures) } else { Err(figures) }
 }
 
-/// Of a herd not more than half try again in the same millisecond.
+/// Of a fleet not more than half try again in the same millisecond.
 fn no_lockstep(evidence: &Evidence) -> Result<String, String> {
     let Some(fleet) = evidence.world.fleet() else {
         return Ok("this agent works alone".to_string());
@@ -387,8 +380,8 @@ fn no_lockstep(evidence: &Evidence) -> Result<String, String> {
     if most * 2 <= agents { Ok(figures) } else { Err(figures) }
 }
 
-/// Every row that an agent caused stands behind an intent in the log: a request behind a `tool_call` with its key, a billed call
-/// behind an `llm_request`, a question behind an `approval_request`. An irreversible request stands behind its approval too, and each
+/// Every row that an agent caused has an intent in the log: a request has a `tool_call` with its key, a billed call an
+/// `llm_request`, a question an `approval_request`. An irreversible request comes after its approval too, and each
 /// attempt at changing something has a number of its own.
 fn traced(evidence: &Evidence) -> Result<String, String> {
     for row in evidence.world.rows() {
@@ -399,8 +392,8 @@ fn traced(evidence: &Evidence) -> Result<String, String> {
             }
             Entry::Request { tool, key, args, .. } => match body {
                 Some(RecordBody::ToolCall { tool: named, idempotency_key, .. }) if named == tool && idempotency_key == key => {
-                    let place = row.record.and_then(|place| usize::try_from(place).ok()).unwrap_or(0);
-                    stands_behind_its_records(evidence, place, tool, args)?;
+                    let index = row.record.and_then(|index| usize::try_from(index).ok()).unwrap_or(0);
+                    comes_after_its_records(evidence, index, tool, args)?;
                 }
                 _ => return Err(format!("a request to {tool} has no intent in the log")),
             },
@@ -410,24 +403,24 @@ fn traced(evidence: &Evidence) -> Result<String, String> {
     Ok(format!("{} in the books, each with its intent", plural(evidence.world.rows().len(), "row")))
 }
 
-/// Is the approval of the request behind this `tool_call` in the log before it, and is the attempt no earlier one's?
-fn stands_behind_its_records(evidence: &Evidence, place: usize, tool: &Arc<str>, args: &Arc<str>) -> Result<(), String> {
-    let RecordBody::ToolCall { call_id, attempt, .. } = &evidence.log[place].body else {
+/// Is the approval of the request that this `tool_call` announces in the log before it, and is the attempt no earlier one's?
+fn comes_after_its_records(evidence: &Evidence, index: usize, tool: &Arc<str>, args: &Arc<str>) -> Result<(), String> {
+    let RecordBody::ToolCall { call_id, attempt, .. } = &evidence.log[index].body else {
         return Ok(());
     };
     let is_approval = |record: &Arc<Record>| match &record.body {
-        RecordBody::Approval { tool: of, args: with, decision: ApprovalStatus::Approved, .. } => {
-            of == tool && canonical(with) == **args
+        RecordBody::Approval { tool: of, args: with, decision, .. } => {
+            decision.status == ApprovalStatus::Approved && of == tool && canonical(with) == **args
         }
         _ => false,
     };
     let is_gated = evidence.config.policies.approval_gate && is_irreversible(evidence.config, tool);
-    if is_gated && !evidence.log[..place].iter().any(is_approval) {
+    if is_gated && !evidence.log[..index].iter().any(is_approval) {
         return Err(format!("{tool} ran, and its approval was not in the log"));
     }
     // Two agents at once number their attempts each for itself.
     let is_numbered = evidence.scenario.second_writer.is_none() && evidence.config.tool(tool).is_some_and(|spec| !spec.read_only);
-    let earlier = evidence.log[..place].iter().rev().filter(|_| is_numbered);
+    let earlier = evidence.log[..index].iter().rev().filter(|_| is_numbered);
     let of_this_answer = earlier.take_while(|record| !matches!(record.body, RecordBody::LlmCall(_)));
     let is_same = |record: &&Arc<Record>| match &record.body {
         RecordBody::ToolCall { tool: of, call_id: named, attempt: number, .. } => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::base::json::{Fields, ReadError, compact, parse, read};
-use crate::base::money::PicoUsd;
+use crate::base::money::{PicoUsd, cents_text};
 use crate::record::{ApprovalStatus, object};
 
 /// One row: something that happened outside the agent.
@@ -59,23 +59,17 @@ pub enum Entry {
         /// `agent`, or who did it by hand.
         by: Arc<str>,
     },
-    /// A voucher was sent.
-    Voucher {
-        /// Such as `VC-00001`.
-        voucher_id: Arc<str>,
-        /// To whom.
-        customer_id: Arc<str>,
-        /// In cents.
-        cents: u64,
-    },
-    /// An internal note was added.
-    Note {
-        /// What it says.
-        text: Arc<str>,
-    },
-    /// A colleague was asked to take the ticket over.
-    Escalation {
-        /// What they are told.
+    /// A tool had an effect.
+    Effect {
+        /// What happened, such as `voucher`.
+        name: Arc<str>,
+        /// The tool.
+        tool: Arc<str>,
+        /// What it may happen once for, if the tool says so.
+        business_key: Option<Arc<str>>,
+        /// The amount, if it has one.
+        cents: Option<u64>,
+        /// What the service's books say.
         text: Arc<str>,
     },
     /// A question reached the inbox.
@@ -150,12 +144,16 @@ impl Row {
                     ("by", text(by)),
                 ]),
             ),
-            Entry::Voucher { voucher_id, customer_id, cents } => (
-                "voucher",
-                object([("voucher_id", text(voucher_id)), ("customer_id", text(customer_id)), ("cents", (*cents).into())]),
+            Entry::Effect { name, tool, business_key, cents, text: said } => (
+                "effect",
+                object([
+                    ("name", text(name)),
+                    ("tool", text(tool)),
+                    ("business_key", maybe(business_key)),
+                    ("cents", cents.map_or(Value::Null, Value::from)),
+                    ("text", text(said)),
+                ]),
             ),
-            Entry::Note { text: note } => ("note", object([("text", text(note))])),
-            Entry::Escalation { text: note } => ("escalation", object([("text", text(note))])),
             Entry::Question { key, tool, args } => {
                 ("question", object([("key", text(key)), ("tool", text(tool)), ("args", (**args).clone())]))
             }
@@ -213,13 +211,22 @@ impl Entry {
                 key: from.arc_str("key"),
                 by: from.arc_str("by"),
             },
-            "voucher" => Entry::Voucher {
-                voucher_id: from.arc_str("voucher_id"),
-                customer_id: from.arc_str("customer_id"),
-                cents: from.u64("cents"),
+            "effect" => Entry::Effect {
+                name: from.arc_str("name"),
+                tool: from.arc_str("tool"),
+                business_key: from.optional("business_key", Fields::arc_str),
+                cents: from.optional("cents", Fields::u64),
+                text: from.arc_str("text"),
             },
-            "note" => Entry::Note { text: from.arc_str("text") },
-            "escalation" => Entry::Escalation { text: from.arc_str("text") },
+            // Up to version 0.1.0 three effects had rows of their own.
+            "voucher" => {
+                let cents = from.u64("cents");
+                let (id, customer) = (from.str("voucher_id"), from.str("customer_id"));
+                let text = format!("Voucher {id} of {} USD for {customer}", cents_text(cents));
+                old_effect("voucher", "send_voucher", Some(cents), text)
+            }
+            "note" => old_effect("note", "add_internal_note", None, from.str("text").to_string()),
+            "escalation" => old_effect("escalation", "escalate", None, format!("Handed over: {}", from.str("text"))),
             "question" => Entry::Question {
                 key: from.arc_str("key"),
                 tool: from.arc_str("tool"),
@@ -240,4 +247,8 @@ impl Entry {
             }
         }
     }
+}
+
+fn old_effect(name: &str, tool: &str, cents: Option<u64>, text: String) -> Entry {
+    Entry::Effect { name: name.into(), tool: tool.into(), business_key: None, cents, text: text.into() }
 }

@@ -19,4 +19,7 @@ pub mod services;
 pub mod session;
 pub mod setup;
 pub mod shipped;
+pub mod shipped_tools;
+pub mod template;
+pub mod tool_definition;
 pub mod world;

@@ -2,15 +2,17 @@
 //!
 //! A script is a list of turns. The first turn whose condition fits the conversation is said.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::template::{Source, fill, fill_text};
 use crate::agent::protocol::{Completion, ModelRequest};
 use crate::agent::state::{Message, text_tokens};
 use crate::agent::tools::{ToolSpec, one_of};
-use crate::base::json::{Fields, ReadError, compact, parse};
-use crate::base::text::{contains, list, split_once};
+use crate::base::json::{Fields, ReadError, parse};
+use crate::base::text::list;
 use crate::record::{Failure, FailureCode, ToolCall};
 
 /// One thing the model may say, and when.
@@ -156,7 +158,7 @@ fn observe(message: &Message) -> Option<Observation<'_>> {
     let Message::Tool { name, content, .. } = message else {
         return None;
     };
-    let json = split_once(content, REPLAN).map_or(&**content, |(json, _)| json);
+    let json = content.split_once(REPLAN).map_or(&**content, |(json, _)| json);
     let value = parse(json).unwrap_or(Value::Null);
     let outcome = match &value {
         Value::Object(fields) if fields.get("denied") == Some(&Value::Bool(true)) => ObservedOutcome::Denied,
@@ -182,8 +184,8 @@ impl Condition {
         };
         let count = observations.iter().filter(is_of_kind).count() as u32;
         nth.is_none_or(|nth| nth == count)
-            && replan.is_none_or(|wanted| contains(newest.text, REPLAN) == wanted)
-            && part.as_ref().is_none_or(|part| contains(newest.text, part))
+            && replan.is_none_or(|wanted| newest.text.contains(REPLAN) == wanted)
+            && part.as_ref().is_none_or(|part| newest.text.contains(part.as_str()))
     }
 }
 
@@ -195,7 +197,7 @@ pub fn complete(script: &[Turn], request: &ModelRequest) -> Result<Completion, F
             Some(newest) => format!("after {}: {}", newest.tool, newest.text),
             None => "at the start".to_string(),
         };
-        return Err(Failure::new(FailureCode::Rejected, format!("the script has no turn {place}")));
+        return Err(Failure::new(FailureCode::Unscripted, format!("the script has no turn {place}")));
     };
     let calls_before: usize = request
         .messages
@@ -205,12 +207,13 @@ pub fn complete(script: &[Turn], request: &ModelRequest) -> Result<Completion, F
             Message::System { .. } | Message::User { .. } | Message::Tool { .. } => 0,
         })
         .sum();
+    let source: Source = &|tool| newest_result(tool, &observations);
     let call = |(index, call): (usize, &ScriptedCall)| {
         let id = call.id.clone().unwrap_or_else(|| format!("call_{}", calls_before + index + 1));
-        ToolCall::new(id, call.tool.as_str(), fill_value(&call.args, &observations))
+        ToolCall::new(id, call.tool.as_str(), fill(&call.args, source))
     };
     let tool_calls: Vec<ToolCall> = turn.calls.iter().enumerate().map(call).collect();
-    let thought: Arc<str> = fill_text(&turn.say, &observations).into();
+    let thought: Arc<str> = fill_text(&turn.say, source).into();
     let counted_input: u64 = request.messages.iter().map(|message| message.tokens()).sum();
     let calls_tokens: u64 = tool_calls.iter().map(|call| text_tokens(&call.identity)).sum();
     // The output limit of the request binds the provider.
@@ -228,54 +231,8 @@ pub fn complete(script: &[Turn], request: &ModelRequest) -> Result<Completion, F
     })
 }
 
-/// Fills `{{tool.path}}` in every string of a value. A string that is nothing but one quotation becomes the quoted value itself.
-fn fill_value(value: &Value, observations: &[Observation]) -> Value {
-    match value {
-        Value::String(text) => {
-            let whole = text.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}")).filter(|inner| !contains(inner, "}}"));
-            match whole.and_then(|path| quoted(path, observations)) {
-                Some(found) => found,
-                None => Value::String(fill_text(text, observations)),
-            }
-        }
-        Value::Array(items) => items.iter().map(|item| fill_value(item, observations)).collect(),
-        Value::Object(fields) => {
-            Value::Object(fields.iter().map(|(key, field)| (key.clone(), fill_value(field, observations))).collect())
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
-    }
-}
-
-fn fill_text(text: &str, observations: &[Observation]) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = split_once(rest, "{{") {
-        let Some((path, behind)) = split_once(after, "}}") else {
-            break;
-        };
-        out.push_str(before);
-        match quoted(path, observations) {
-            Some(Value::String(found)) => out.push_str(&found),
-            Some(found) => out.push_str(&compact(&found)),
-            // What cannot be quoted stays as it was written, so that it is seen.
-            None => out.push_str(&format!("{{{{{path}}}}}")),
-        }
-        rest = behind;
-    }
-    out.push_str(rest);
-    out
-}
-
-/// The value at a path such as `get_invoice.charges[1].charge_id`, in the newest successful result of the tool.
-fn quoted(path: &str, observations: &[Observation]) -> Option<Value> {
-    let (tool, rest) = path.trim().split_once('.').unwrap_or((path.trim(), ""));
+/// `{{tool.path}}` quotes the newest successful result of the tool.
+fn newest_result<'a>(tool: &str, observations: &'a [Observation]) -> Option<Cow<'a, Value>> {
     let is_result = |observation: &&Observation| observation.tool == tool && observation.outcome == ObservedOutcome::Ok;
-    let mut value = &observations.iter().rev().find(is_result)?.value;
-    for part in rest.split(['.', '[']).filter(|part| !part.is_empty()) {
-        value = match part.strip_suffix(']') {
-            Some(index) => value.get(index.parse::<usize>().ok()?)?,
-            None => value.get(part)?,
-        };
-    }
-    Some(value.clone())
+    observations.iter().rev().find(is_result).map(|observation| Cow::Borrowed(&observation.value))
 }

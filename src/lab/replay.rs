@@ -1,4 +1,4 @@
-//! A run told by what somebody did to it: a run is a function of its setup and of these deeds, so a link can carry it, and a new
+//! A run told by what somebody did to it: a run is a function of its setup and of these commands, so a link can carry it, and a new
 //! run can begin at any of its records.
 
 use std::fmt;
@@ -7,9 +7,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::session::{Session, SessionError, Tick};
-use crate::agent::protocol::Decision;
 use crate::base::json::{Fields, wrong};
 use crate::log::store::Store;
+use crate::record::Decision;
 
 /// What somebody can do to a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,31 +33,31 @@ pub enum CommandKind {
     },
 }
 
-/// An act and when: two moments an effect, see [`Session::half_step`].
+/// A command and when it came: two half-steps an effect, see [`Session::half_step`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// The moment.
+    /// The half-step.
     pub half_step: u64,
-    /// The act.
+    /// What was done.
     pub kind: CommandKind,
 }
 
 /// Where a replay ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// At this moment, behind all deeds.
+    /// At this half-step, after all commands.
     HalfStep(u64),
-    /// As soon as the log has so many records; deeds after that are left out.
+    /// As soon as the log has so many records; commands after that are left out.
     Records(usize),
 }
 
 /// Why a run does not fit what is told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Misfit {
-    /// A deed cannot be done when it is told.
+    /// A command cannot be carried out when it is told.
     Command {
         /// Which, from 0.
-        place: usize,
+        index: usize,
         /// A sentence.
         message: String,
     },
@@ -73,8 +73,8 @@ pub enum Misfit {
 impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Misfit::Command { place, message } => {
-                write!(f, "what was done as number {} does not fit this run: {message}", place + 1)
+            Misfit::Command { index, message } => {
+                write!(f, "what was done as number {} does not fit this run: {message}", index + 1)
             }
             Misfit::TooShort { found } => write!(f, "this run does not come to the place that is told of: {found}"),
             Misfit::Session(error) => error.fmt(f),
@@ -93,13 +93,13 @@ impl Command {
         Value::Array(parts)
     }
 
-    /// Reads a list of deeds.
+    /// Reads a list of commands.
     pub fn read_list(from: &Fields, key: &str) -> Vec<Command> {
-        let read = |(place, value): (usize, &Value)| {
+        let read = |(index, value): (usize, &Value)| {
             let command = Command::of(value);
             if command.is_none() {
                 from.note(wrong(
-                    &format!("{}[{place}]", from.path(key)),
+                    &format!("{}[{index}]", from.path(key)),
                     "a moment, a word, and for a decision who took it",
                     value,
                 ));
@@ -111,7 +111,7 @@ impl Command {
 
     fn of(value: &Value) -> Option<Command> {
         let parts = value.as_array()?;
-        let text = |place: usize| parts.get(place).and_then(Value::as_str);
+        let text = |index: usize| parts.get(index).and_then(Value::as_str);
         let decide = |approved| Some(CommandKind::Decide { approved, approver: text(2)?.into(), note: text(3).map(Arc::from) });
         let kind = match text(1)? {
             "crash" => CommandKind::Crash,
@@ -139,19 +139,19 @@ impl CommandKind {
     }
 }
 
-/// Does to a fresh session what was done to another, and gives the deeds that had their turn.
+/// Does to a fresh session what was done to another, and gives the commands that had their turn.
 pub fn replay(session: &mut Session, store: &mut dyn Store, commands: &[Command], until: Until) -> Result<Vec<Command>, Misfit> {
-    for (place, command) in commands.iter().enumerate() {
-        let misfit = |message: String| Misfit::Command { place, message };
+    for (index, command) in commands.iter().enumerate() {
+        let misfit = |message: String| Misfit::Command { index, message };
         while session.half_step() < command.half_step {
             if is_there(session, until) {
-                return Ok(commands[..place].to_vec());
+                return Ok(commands[..index].to_vec());
             }
             advance(session, store).map_err(|found| misfit(found.to_string()))?;
         }
-        // What is done at the last moment belongs to it; what is done behind the last record does not.
+        // What is done at the last half-step belongs to it; what is done after the last record does not.
         if matches!(until, Until::Records(_)) && is_there(session, until) {
-            return Ok(commands[..place].to_vec());
+            return Ok(commands[..index].to_vec());
         }
         if session.half_step() > command.half_step {
             return Err(misfit(format!("its moment {} is over, this is moment {}", command.half_step, session.half_step())));
@@ -204,7 +204,7 @@ fn kind(session: &mut Session, store: &mut dyn Store, kind: &CommandKind) -> Res
         CommandKind::Decide { approved, approver, note } => {
             let open = session.world().inbox().into_iter().find(|question| question.decided.is_none());
             let key = open.map(|question| question.key.clone()).ok_or("no question is open")?;
-            let decision = Decision { approved: *approved, approver: format!("human:{approver}").into(), note: note.clone() };
+            let decision = Decision::new(*approved, format!("human:{approver}"), note.clone());
             session.decide(&key, decision).map_err(|error| error.to_string())
         }
     }

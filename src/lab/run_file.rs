@@ -24,11 +24,10 @@ use super::replay::{Command, Misfit, Until, replay};
 use super::scenario::Scenario;
 use super::session::{Session, SessionError, Setup};
 use crate::agent::state::AgentState;
-use crate::base::hash::hash64;
 use crate::base::json::{Fields, ReadError, count, parse, read};
 use crate::log::checkpoint;
 use crate::log::store::MemoryStore;
-use crate::record::Record;
+use crate::record::{Record, log_digest};
 
 /// The version of the format.
 pub const VERSION: u64 = 1;
@@ -107,8 +106,8 @@ impl fmt::Display for RunFileError {
             RunFileError::Scenario(error) => write!(f, "$.document: the scenario in this file cannot be read: {error}"),
             RunFileError::Checkpoint(error) => write!(f, "$.checkpoint: the checkpoint in this file cannot be read: {error}"),
             RunFileError::Session(error) => write!(f, "$.document: the run cannot be begun: {error}"),
-            RunFileError::Misfit(Misfit::Command { place, message }) => {
-                write!(f, "$.deeds[{place}]: this cannot be done to the run: {message}; {WHY_ANOTHER}")
+            RunFileError::Misfit(Misfit::Command { index, message }) => {
+                write!(f, "$.deeds[{index}]: this cannot be done to the run: {message}; {WHY_ANOTHER}")
             }
             RunFileError::Misfit(misfit) => write!(f, "$.moment: {misfit}; {WHY_ANOTHER}"),
             RunFileError::Log { recorded, now } if recorded.0 != now.0 => {
@@ -136,7 +135,7 @@ impl RunFile {
             checkpoint: checkpoint.map(str::to_string),
             commands: commands.to_vec(),
             half_step,
-            log: digest(log),
+            log: log_digest(log),
         }
     }
 
@@ -158,7 +157,7 @@ impl RunFile {
         };
         let mut session = begun.map_err(RunFileError::Session)?;
         replay(&mut session, &mut store, &self.commands, Until::HalfStep(self.half_step)).map_err(RunFileError::Misfit)?;
-        let (recorded, now) = (self.log, digest(session.log()));
+        let (recorded, now) = (self.log, log_digest(session.log()));
         if recorded == now { Ok((session, store)) } else { Err(RunFileError::Log { recorded, now }) }
     }
 
@@ -220,10 +219,10 @@ impl RunFile {
             from.note_wrong("moment", &format!("at most {MAX_HALF_STEPS}"));
         }
         let commands = Command::read_list(from, "deeds");
-        if let Some(place) = commands.iter().position(|command| command.half_step > half_step) {
+        if let Some(index) = commands.iter().position(|command| command.half_step > half_step) {
             let message =
-                format!("its moment {} is behind the end of the run, which is moment {half_step}", commands[place].half_step);
-            from.note(ReadError::new(&format!("{}[{place}]", from.path("deeds")), message));
+                format!("its moment {} is after the end of the run, which is moment {half_step}", commands[index].half_step);
+            from.note(ReadError::new(&format!("{}[{index}]", from.path("deeds")), message));
         }
         let log_digest = u64::from_str_radix(from.str("log_digest"), 16).unwrap_or_else(|_| {
             from.note_wrong("log_digest", "16 hexadecimal digits");
@@ -240,10 +239,4 @@ impl RunFile {
             log: (usize::try_from(from.u64("records")).unwrap_or(usize::MAX), log_digest),
         }
     }
-}
-
-/// How many records there are, and a digest of their text.
-fn digest(log: &[Arc<Record>]) -> (usize, u64) {
-    let text: String = log.iter().map(|record| record.to_line() + "\n").collect();
-    (log.len(), hash64(text.as_bytes()))
 }

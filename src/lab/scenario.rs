@@ -3,7 +3,7 @@
 //! `scenarios/README.md` is the reference of the format. Two of its keys bring further agents:
 //!
 //! - `"rival": {"effect": "call_tool", "tool": "get_invoice", "nth": 1, "when": "after"}` (an instant, as in `crashes`): there a second
-//!   tab resumes the run, although the first agent lives. The first one goes on until storage refuses it.
+//!   tab resumes the run, although the first agent lives. The first one continues until storage refuses it.
 //! - `"herd": {"agents": 50, "tool": "get_invoice", "capacity_per_s": 10, "down_until_s": 4.5}`: so many agents (2 to 200, with the one
 //!   that is shown) start the same scenario at the same time, each with its own seed and its own world. The tool's service answers 503
 //!   until that time, and then to all calls but the first 10 of each second.
@@ -19,7 +19,7 @@ use super::faults::Fault;
 use super::invariants::INVARIANTS;
 use super::mechanisms::Mechanisms;
 use super::model::{Turn, read_script};
-use super::services;
+use super::tool_definition::{ToolDefinition, effects_of, read_tools};
 use super::world::WorldData;
 use crate::agent::config::{Config, Limits};
 use crate::agent::retry::RetryPolicy;
@@ -64,8 +64,10 @@ pub struct Scenario {
     pub retry: RetryPolicy,
     /// Who approves; `None`: nobody is set up.
     pub person: Option<Person>,
-    /// The tools, with the scenario's own flags.
-    pub tools: Arc<[ToolSpec]>,
+    /// The lab's tools with the scenario's flags, and the scenario's own tools.
+    pub tools: Arc<[ToolDefinition]>,
+    /// What the agent is told of them.
+    specs: Arc<[ToolSpec]>,
     /// What the world holds when the run starts.
     pub world: Arc<WorldData>,
     /// What the model says.
@@ -171,6 +173,8 @@ pub struct Expect {
     pub questions: Option<u64>,
     /// Notes in the ledger.
     pub notes: Option<u64>,
+    /// Effects in the ledger, by name.
+    pub effects: Vec<(String, u64)>,
     /// Model calls billed.
     pub model_calls: Option<u64>,
     /// Invariants that break, by id.
@@ -232,6 +236,7 @@ impl Scenario {
         task.only(&["id", "ticket", "system", "customer", "traceparent", "tracestate"]);
         let context = |key: &str| task.optional(key, Fields::arc_str);
         let tools = read_tools(from);
+        let specs: Vec<ToolSpec> = tools.iter().map(|tool| tool.spec.clone()).collect();
         let world = WorldData::from_json(&from.object("world"));
         let faults = from.optional_objects("faults");
         let crashes = from.optional_objects("crashes");
@@ -251,17 +256,18 @@ impl Scenario {
             limits: from.optional("limits", Fields::object).map_or_else(Limits::default, |limits| read_limits(&limits)),
             retry: from.optional("retry", Fields::object).map_or_else(RetryPolicy::default, |retry| read_retry(&retry)),
             person: from.optional("person", Fields::object).map(|person| read_person(&person)),
-            script: read_script(from, &tools),
-            faults: faults.iter().map(|fault| Fault::from_json(fault, &tools, &world)).collect(),
-            crashes: crashes.iter().map(|point| CrashPoint::from_json(point, &tools)).collect(),
-            second_writer: from.optional("rival", Fields::object).map(|point| CrashPoint::from_json(&point, &tools)),
-            fleet: from.optional("herd", Fields::object).map(|fleet| FleetSpec::from_json(&fleet, &tools)),
-            tools: tools.into(),
+            script: read_script(from, &specs),
+            faults: faults.iter().map(|fault| Fault::from_json(fault, &specs, &world)).collect(),
+            crashes: crashes.iter().map(|point| CrashPoint::from_json(point, &specs)).collect(),
+            second_writer: from.optional("rival", Fields::object).map(|point| CrashPoint::from_json(&point, &specs)),
+            fleet: from.optional("herd", Fields::object).map(|fleet| FleetSpec::from_json(&fleet, &specs)),
+            specs: specs.into(),
             world: Arc::new(world),
             mechanisms: from
                 .optional("mechanisms", Fields::object)
                 .map_or(Mechanisms::ALL_ON, |given| Mechanisms::from_json(&given)),
-            expect: from.optional("expect", Fields::object).map_or_else(Expect::default, |expect| read_expect(&expect)),
+            expect: from.optional("expect", Fields::object).map_or_else(Expect::default, |expect| read_expect(&expect, &tools)),
+            tools: tools.into(),
             json,
             digest,
         }
@@ -280,7 +286,7 @@ impl Scenario {
             limits: self.limits.clone(),
             prices: self.prices,
             retry: mechanisms.retry(&self.retry),
-            tools: self.tools.clone(),
+            tools: self.specs.clone(),
             has_approver: self.person.is_some(),
             policies: mechanisms.policies(),
             mechanisms: Arc::new(mechanisms.to_json()),
@@ -397,44 +403,10 @@ fn read_answer<'a>(person: &Fields<'a>, index: usize, value: &'a Value) -> Perso
     PersonAnswer { approved, note, after_ms }
 }
 
-/// The lab's tools with the flags that the scenario sets.
-fn read_tools(from: &Fields) -> Vec<ToolSpec> {
-    let mut tools = services::tools();
-    let Some(given) = from.optional("tools", Fields::object) else {
-        return tools;
-    };
-    let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
-    given.only(&names.iter().map(String::as_str).collect::<Vec<_>>());
-    for tool in &mut tools {
-        let Some(flags) = given.optional(&tool.name, Fields::object) else {
-            continue;
-        };
-        flags.only(&["irreversible", "idempotent", "intent", "lookup"]);
-        tool.irreversible = flags.optional("irreversible", Fields::bool).unwrap_or(tool.irreversible);
-        tool.idempotent = flags.optional("idempotent", Fields::bool).unwrap_or(tool.idempotent);
-        if let Some(intent) = flags.optional("intent", Fields::strs) {
-            let stray = intent.iter().position(|field| tool.parameters.iter().all(|parameter| parameter.name != *field));
-            if let Some(index) = stray {
-                let path = format!("{}[{index}]", flags.path("intent"));
-                flags.note(wrong(&path, &format!("an argument of {}", tool.name), &Value::from(intent[index])));
-            }
-            tool.intent = intent.into_iter().map(str::to_string).collect();
-        }
-        // `"lookup": null` takes the look-up away.
-        if flags.keys().any(|key| key == "lookup") {
-            tool.lookup = flags.optional("lookup", Fields::str).map(str::to_string);
-            if tool.lookup.as_ref().is_some_and(|lookup| lookup != "find_voucher") {
-                flags.note_wrong("lookup", "find_voucher or null");
-            }
-        }
-    }
-    tools
-}
-
-fn read_expect(from: &Fields) -> Expect {
-    from.only(&["status", "refunds", "questions", "notes", "model_calls", "broken"]);
+fn read_expect(from: &Fields, tools: &[ToolDefinition]) -> Expect {
+    from.only(&["status", "refunds", "questions", "notes", "effects", "model_calls", "broken"]);
     let status = from.optional("status", Fields::str);
-    if status.is_some_and(|word| Status::from_name(word).is_none()) {
+    if status.is_some_and(|word| word.parse::<Status>().is_err()) {
         from.note_wrong("status", "a status, such as done or max_steps");
     }
     let broken = from.optional("broken", Fields::strs).unwrap_or_default();
@@ -442,12 +414,18 @@ fn read_expect(from: &Fields) -> Expect {
         let path = format!("{}[{index}]", from.path("broken"));
         from.note(wrong(&path, "the id of an invariant", &Value::from(broken[index])));
     }
+    let effects = from.optional("effects", Fields::object).map(|given| {
+        let known: Vec<&str> = effects_of(tools).map(|effect| &*effect.name).collect();
+        given.only(&known);
+        given.keys().map(|name| (name.to_string(), given.u64(name))).collect()
+    });
     let count = |key: &str| from.optional(key, Fields::u64);
     Expect {
         status: status.map(str::to_string),
         refunds: count("refunds"),
         questions: count("questions"),
         notes: count("notes"),
+        effects: effects.unwrap_or_default(),
         model_calls: count("model_calls"),
         broken: broken.into_iter().map(str::to_string).collect(),
     }

@@ -1,132 +1,159 @@
-//! The services behind the tools: knowledge base, accounts, invoices, billing, vouchers, notes, colleagues.
-//!
-//! Each does what its kind does in a real company. Billing trusts its caller's amount, as many do: that is what the gate is for.
+//! The services that do the work of the tools, each as its kind does in a real company.
 
-use std::collections::BinaryHeap;
+use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::ledger::Entry;
-use super::world::World;
-use crate::agent::tools::{Parameter, ParameterKind, Reliance, ToolSpec};
-use crate::base::json::{compact, decimal};
+use super::template::{fill, fill_text};
+use super::tool_definition::{DefinedWork, ToolDefinition, Work, effects_of};
+use super::world::{ToolRequest, World};
+use crate::base::canonical::canonical;
+use crate::base::json::{compact, decimal, parse};
 use crate::base::money::{cents_text, number};
-use crate::base::text::{contains, list};
-use crate::record::object;
+use crate::base::text::list;
+use crate::record::{ToolCall, object};
 
 /// What a service does: what it answers, and what it enters in its books; or why it refuses.
 pub type Done = Result<(Value, Option<Entry>), String>;
 
-/// The tools of the lab.
-pub fn tools() -> Vec<ToolSpec> {
-    let text = ParameterKind::Text;
-    let amount = ParameterKind::Number;
-    let mut refund = ToolSpec::new("issue_refund", "Sends money back to the card that was charged.");
-    refund.parameters =
-        parameters(&[("invoice_id", text), ("charge_id", text), ("amount", amount), ("currency", text), ("reason", text)]);
-    refund.idempotent = true;
-    refund.intent = vec!["charge_id".to_string()];
-    refund.relies_on = Some(Reliance {
-        tool: "get_invoice".to_string(),
-        argument: "invoice_id".to_string(),
-        version_field: "version".to_string(),
-    });
-    let mut voucher = ToolSpec::new("send_voucher", "Sends a voucher to a customer.");
-    voucher.parameters = parameters(&[("customer_id", text), ("amount", amount), ("currency", text)]);
-    voucher.lookup = Some("find_voucher".to_string());
-    vec![
-        reader("search_kb", "Searches the help desk’s articles.", &[("query", text)]),
-        reader("read_article", "Shows one article.", &[("article_id", text)]),
-        reader("get_account", "Shows a customer’s account.", &[("customer_id", text)]),
-        reader("get_invoice", "Shows an invoice with its charges.", &[("invoice_id", text)]),
-        refund,
-        voucher,
-        reader("find_voucher", "Tells whether a voucher request was carried out.", &[("idempotency_key", text)]),
-        writer("add_internal_note", "Adds a note that only colleagues see.", &[("text", text)]),
-        writer("escalate", "Hands the ticket to a colleague.", &[("summary", text)]),
-    ]
-}
+/// A service that is written in Rust.
+pub type Coded = fn(&World, &ToolRequest) -> Done;
 
-fn parameters(list: &[(&str, ParameterKind)]) -> Vec<Parameter> {
-    list.iter().map(|(name, kind)| Parameter { name: name.to_string(), kind: *kind, required: true }).collect()
-}
-
-fn reader(name: &str, description: &str, list: &[(&str, ParameterKind)]) -> ToolSpec {
-    let base = ToolSpec::new(name, description);
-    ToolSpec { parameters: parameters(list), irreversible: false, idempotent: true, read_only: true, ..base }
-}
-
-fn writer(name: &str, description: &str, list: &[(&str, ParameterKind)]) -> ToolSpec {
-    let base = ToolSpec::new(name, description);
-    ToolSpec { parameters: parameters(list), irreversible: false, idempotent: true, ..base }
-}
-
-/// How long a service takes, in milliseconds.
-pub fn latency_ms(tool: &str) -> u64 {
+/// The services that do more than a definition can say: a search that ranks, invoices that show what has been refunded, and billing,
+/// which compares versions and charges.
+pub fn coded(tool: &str) -> Option<Coded> {
     match tool {
-        "search_kb" => 140,
-        "read_article" => 60,
-        "get_account" | "find_voucher" => 90,
-        "get_invoice" => 180,
-        "issue_refund" => 620,
-        "send_voucher" => 310,
-        _ => 75,
+        "search_kb" => Some(search),
+        "get_invoice" => Some(invoice),
+        "issue_refund" => Some(refund),
+        _ => None,
     }
 }
 
-/// Carries a call out.
-pub fn perform(world: &World, tool: &str, args: &Value, key: &Arc<str>, expected_version: Option<&str>) -> Done {
-    let text = |name: &str| args.get(name).and_then(Value::as_str).unwrap_or_default();
-    match tool {
-        "search_kb" => Ok((search(world, text("query")), None)),
-        "read_article" => found(&world.data().articles, "article_id", text("article_id"), "article"),
-        "get_account" => found(&world.data().accounts, "customer_id", text("customer_id"), "account"),
-        "get_invoice" => invoice(world, text("invoice_id")),
-        "issue_refund" => refund(world, args, key, expected_version),
-        "send_voucher" => voucher(world, args),
-        "find_voucher" => Ok((find_executed(world, "send_voucher", text("idempotency_key")), None)),
-        "add_internal_note" => {
-            let count = world.rows().iter().filter(|row| matches!(row.entry, Entry::Note { .. })).count() + 1;
-            let answer = object([("saved", true.into()), ("note_count", count.into())]);
-            Ok((answer, Some(Entry::Note { text: text("text").into() })))
+/// Carries a request out.
+pub fn perform(world: &World, tool: &ToolDefinition, request: &ToolRequest) -> Done {
+    match &tool.work {
+        Work::Coded(service) => service(world, request),
+        Work::LookUp(of) => Ok((find_executed(world, of, text(request, "idempotency_key")), None)),
+        Work::Defined(work) => {
+            refuse_if_changed(world, tool, request)?;
+            carry_out(world, tool, work, request)
         }
-        "escalate" => {
-            let count = world.rows().iter().filter(|row| matches!(row.entry, Entry::Escalation { .. })).count() + 1;
-            let answer = object([("escalation_id", format!("ESC-{count:04}").into()), ("queue", "billing team leads".into())]);
-            Ok((answer, Some(Entry::Escalation { text: text("summary").into() })))
-        }
-        other => Err(format!("there is no service behind `{other}`")),
+    }
+}
+
+/// Does what a definition says.
+fn carry_out(world: &World, tool: &ToolDefinition, work: &DefinedWork, request: &ToolRequest) -> Done {
+    let found = work.finds.as_ref().map(|finds| find(world, &finds.list, &finds.by, text(request, &finds.by))).transpose()?;
+    let given = |root: &str| match root {
+        "args" => Some(Cow::Borrowed(&*request.call.args)),
+        "found" => found.map(Cow::Borrowed),
+        "count" => Some(Cow::Owned(effect_counts(world))),
+        _ => None,
+    };
+    let Some(effect) = &work.effect else {
+        return Ok((fill(&work.result, &given), None));
+    };
+    let cents = effect.amount.as_ref().map(|amount| cents_of(&fill(amount, &given))).transpose()?;
+    let number = world.effects(&effect.name).count() + 1;
+    let with_effect = |root: &str, amount: fn(u64) -> Value| match (root, root.strip_prefix("number:")) {
+        ("number", _) => Some(Cow::Owned(number.into())),
+        ("amount", _) => cents.map(|cents| Cow::Owned(amount(cents))),
+        (_, Some(digits)) => digits.parse().ok().map(|digits: usize| Cow::Owned(format!("{number:0digits$}").into())),
+        _ => given(root),
+    };
+    let result = fill(&work.result, &|root| with_effect(root, cents_number));
+    let text = match &effect.text {
+        Some(template) => fill_text(template, &|root| with_effect(root, |cents| cents_text(cents).into())),
+        None => format!("{} {}", effect.name, compact(&result)),
+    };
+    // However a number was written, it is the same key.
+    let args = parse(&canonical(&request.call.args)).unwrap_or_default();
+    let key =
+        |template: &String| fill_text(template, &|root| if root == "args" { Some(Cow::Borrowed(&args)) } else { given(root) });
+    let entry = Entry::Effect {
+        name: effect.name.clone(),
+        tool: tool.spec.name.as_str().into(),
+        business_key: effect.business_key.as_ref().map(|template| key(template).into()),
+        cents,
+        text: text.into(),
+    };
+    Ok((result, Some(entry)))
+}
+
+/// How often each effect that the scenario's tools have has happened.
+fn effect_counts(world: &World) -> Value {
+    let count = |name: &Arc<str>| (name.to_string(), world.effects(name).count().into());
+    Value::Object(effects_of(world.tools()).map(|effect| count(&effect.name)).collect())
+}
+
+/// An optimistic lock: what the caller has read must be what it would read now.
+fn refuse_if_changed(world: &World, tool: &ToolDefinition, request: &ToolRequest) -> Result<(), String> {
+    let (Some(reliance), Some(expected)) = (&tool.spec.relies_on, &request.expected_version) else {
+        return Ok(());
+    };
+    let Some(reader) = world.tool(&reliance.tool) else {
+        return Ok(());
+    };
+    let shared = request.call.args.get(&reliance.argument).cloned().unwrap_or_default();
+    let args = object([(&reliance.argument, shared)]);
+    let call = ToolCall::new(request.call.id.clone(), reliance.tool.as_str(), args);
+    let (read, _) = perform(world, reader, &ToolRequest { call, key: request.key.clone(), expected_version: None })?;
+    let version = read.get(&reliance.version_field).and_then(Value::as_str).unwrap_or_default();
+    if version == &**expected {
+        return Ok(());
+    }
+    Err(format!("412 what {} showed has changed since it was read ({expected}, now {version})", reliance.tool))
+}
+
+/// An argument that is a string.
+fn text<'a>(request: &'a ToolRequest, name: &str) -> &'a str {
+    request.call.args.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The entry of one of the world's lists in which the field `by` is this id.
+fn find<'a>(world: &'a World, list: &str, by: &str, id: &str) -> Result<&'a Value, String> {
+    let (entries, what) = match list {
+        "articles" => (&world.data().articles, "article"),
+        "accounts" => (&world.data().accounts, "account"),
+        _ => (&world.data().invoices, "invoice"),
+    };
+    entries.iter().find(|entry| entry[by] == id).ok_or_else(|| format!("404 there is no {what} `{id}`"))
+}
+
+/// `{"found": true, "result": …}` if a request with this key was carried out.
+fn find_executed(world: &World, tool: &str, key: &str) -> Value {
+    match world.executed(tool, key) {
+        Some((_, result)) => object([("found", true.into()), ("result", (**result).clone())]),
+        None => object([("found", false.into())]),
     }
 }
 
 /// Articles by how many of the query's words they contain.
-fn search(world: &World, query: &str) -> Value {
+fn search(world: &World, request: &ToolRequest) -> Done {
     let articles = &world.data().articles;
-    let words: Vec<String> = query.split_whitespace().map(str::to_ascii_lowercase).collect();
+    let words: Vec<String> = text(request, "query").split_whitespace().map(str::to_ascii_lowercase).collect();
     let score = |article: &Value| {
         let content = compact(article).to_ascii_lowercase();
-        words.iter().filter(|word| contains(&content, word)).count()
+        words.iter().filter(|word| content.contains(word.as_str())).count()
     };
-    // Misses first: the place in the list decides between equals.
-    let scored = articles.iter().enumerate().map(|(place, article)| (words.len() - score(article), place));
-    let found = scored.filter(|(misses, _)| *misses < words.len());
-    let ranked = found.collect::<BinaryHeap<(usize, usize)>>().into_sorted_vec();
-    let hit = |(_, place): &(usize, usize)| {
-        let article = &articles[*place];
+    let mut ranked: Vec<(usize, &Value)> = articles.iter().map(|article| (score(article), article)).collect();
+    ranked.retain(|(score, _)| *score > 0);
+    // A stable sort: of equals, the one that comes first in the world is first.
+    ranked.sort_by_key(|(score, _)| Reverse(*score));
+    let hit = |(_, article): &(usize, &Value)| {
         object([("article_id", article["article_id"].clone()), ("title", article["title"].clone())])
     };
-    object([("hits", ranked.iter().take(5).map(hit).collect())])
-}
-
-fn found(list: &[Value], id_field: &str, id: &str, what: &str) -> Done {
-    let entry = list.iter().find(|entry| entry[id_field] == id);
-    entry.map(|entry| (entry.clone(), None)).ok_or_else(|| format!("404 there is no {what} `{id}`"))
+    Ok((object([("hits", ranked.iter().take(5).map(hit).collect())]), None))
 }
 
 /// The invoice with what has been refunded, and a version that changes with each refund.
-fn invoice(world: &World, invoice_id: &str) -> Done {
-    let (mut invoice, _) = found(&world.data().invoices, "invoice_id", invoice_id, "invoice")?;
+fn invoice(world: &World, request: &ToolRequest) -> Done {
+    let invoice_id = text(request, "invoice_id");
+    let mut invoice = find(world, "invoices", "invoice_id", invoice_id)?.clone();
     let version = world.invoice_version(invoice_id);
     if let Some(charges) = invoice.get_mut("charges").and_then(Value::as_array_mut) {
         for charge in charges {
@@ -147,17 +174,18 @@ fn invoice(world: &World, invoice_id: &str) -> Done {
     Ok((invoice, None))
 }
 
-fn refund(world: &World, args: &Value, key: &Arc<str>, expected_version: Option<&str>) -> Done {
-    let text = |name: &str| args.get(name).and_then(Value::as_str).unwrap_or_default();
-    let (charge_id, currency) = (text("charge_id"), text("currency"));
+/// Billing trusts its caller's amount up to the charge, as many do: that is what the gate is for.
+fn refund(world: &World, request: &ToolRequest) -> Done {
+    let (charge_id, currency) = (text(request, "charge_id"), text(request, "currency"));
     let Some((invoice_id, charge)) = world.charge(charge_id) else {
         return Err(format!("404 there is no charge `{charge_id}`"));
     };
-    if invoice_id != text("invoice_id") {
-        return Err(format!("422 charge {charge_id} belongs to invoice {invoice_id}, not {}", text("invoice_id")));
+    let named = text(request, "invoice_id");
+    if invoice_id != named {
+        return Err(format!("422 charge {charge_id} belongs to invoice {invoice_id}, not {named}"));
     }
     let version = world.invoice_version(&invoice_id);
-    if let Some(expected) = expected_version.filter(|expected| *expected != version) {
+    if let Some(expected) = request.expected_version.as_deref().filter(|expected| *expected != version) {
         let others: Vec<String> =
             world.refunds_of(charge_id).map(|(cents, by)| format!("{} by {by}", cents_text(cents))).collect();
         let others: Vec<&str> = others.iter().map(String::as_str).collect();
@@ -169,8 +197,8 @@ fn refund(world: &World, args: &Value, key: &Arc<str>, expected_version: Option<
     if currency != charge["currency"] {
         return Err(format!("422 charge {charge_id} was in {}, not {currency}", charge["currency"].as_str().unwrap_or_default()));
     }
-    let cents = cents_of(args)?;
-    if cents_of(charge).is_ok_and(|charged| cents > charged) {
+    let cents = cents_of(request.call.args.get("amount").unwrap_or(&Value::Null))?;
+    if cents_of(&charge["amount"]).is_ok_and(|charged| cents > charged) {
         let (charged, wanted) = (compact(&charge["amount"]), cents_text(cents));
         return Err(format!("422 charge {charge_id} was {charged}, and {wanted} is more"));
     }
@@ -182,45 +210,20 @@ fn refund(world: &World, args: &Value, key: &Arc<str>, expected_version: Option<
         ("currency", currency.into()),
         ("status", "succeeded".into()),
     ]);
-    let entry =
-        Entry::Refund { refund_id: refund_id.into(), charge_id: charge_id.into(), cents, key: key.clone(), by: "agent".into() };
+    let (key, by) = (request.key.clone(), "agent".into());
+    let entry = Entry::Refund { refund_id: refund_id.into(), charge_id: charge_id.into(), cents, key, by };
     Ok((answer, Some(entry)))
 }
 
-fn voucher(world: &World, args: &Value) -> Done {
-    let customer_id = args.get("customer_id").and_then(Value::as_str).unwrap_or_default();
-    found(&world.data().accounts, "customer_id", customer_id, "account")?;
-    let cents = cents_of(args)?;
-    let count = world.rows().iter().filter(|row| matches!(row.entry, Entry::Voucher { .. })).count() + 1;
-    let voucher_id: Arc<str> = format!("VC-{count:05}").into();
-    let answer = object([("voucher_id", Value::from(&*voucher_id)), ("amount", cents_number(cents))]);
-    Ok((answer, Some(Entry::Voucher { voucher_id, customer_id: customer_id.into(), cents })))
-}
-
-/// `{"found": true, "result": …}` if a request with this key was carried out.
-fn find_executed(world: &World, tool: &str, key: &str) -> Value {
-    match world.executed(tool, key) {
-        Some((_, result)) => object([("found", true.into()), ("result", (**result).clone())]),
-        None => object([("found", false.into())]),
-    }
-}
-
-fn cents_of(args: &Value) -> Result<u64, String> {
-    let amount = args.get("amount").and_then(decimal);
-    let cents =
-        amount.filter(|amount| amount.has_at_most_places(2)).and_then(|amount| amount.scaled(2)).filter(|&cents| cents > 0);
-    cents.ok_or_else(|| {
-        let found = compact(args.get("amount").unwrap_or(&Value::Null));
-        format!("422 {found} is not an amount: more than 0, at most 2 decimals")
-    })
+/// An amount of money in cents; the error is for the caller.
+pub fn cents_of(amount: &Value) -> Result<u64, String> {
+    let cents = decimal(amount).filter(|amount| amount.has_at_most_places(2)).and_then(|amount| amount.scaled(2));
+    cents
+        .filter(|&cents| cents > 0)
+        .ok_or_else(|| format!("422 {} is not an amount: more than 0, at most 2 decimals", compact(amount)))
 }
 
 /// An amount of cents as a JSON number with two decimals.
-pub fn cents_number(cents: u64) -> Value {
+fn cents_number(cents: u64) -> Value {
     number(&format!("{}.{:02}", cents / 100, cents % 100))
-}
-
-/// The fields of a JSON object; none for anything else.
-pub fn fields_of(value: &Value) -> Map<String, Value> {
-    value.as_object().cloned().unwrap_or_default()
 }

@@ -18,14 +18,14 @@ pub use super::setup::Setup;
 use super::world::{Reply, ToolRequest, World};
 use crate::agent::Agent;
 use crate::agent::config::Config;
-use crate::agent::protocol::{Answer, Decision, Effect, EffectKind, Event};
+use crate::agent::protocol::{Answer, Effect, EffectKind, Event};
 use crate::agent::state::AgentState;
-use crate::lab::crash_points::{RunProgress, gap_label};
+use crate::lab::crash_points::{RunProgress, gap_id, gap_label};
 use crate::lab::driver_state::{DriverStage, DriverState};
 use crate::lab::fleet::Fleet;
 use crate::log::recovery::{RecoveryError, recover};
 use crate::log::store::{Durable, Store, StoreError, Writer};
-use crate::record::{Record, RecordBody, Status};
+use crate::record::{Decision, Record, RecordBody, Status};
 
 /// A run in the lab: agent, world, clock, and where the driver stands. Its storage is handed in with each call.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ pub struct Session {
     second_writer: Option<DriverState>,
     is_second_writers_turn: bool,
     world: World,
-    /// Shared with the session's copies until one of them goes on.
+    /// Shared with the session's copies until one of them continues.
     log: Arc<Vec<Arc<Record>>>,
     now_ms: u64,
     progress: RunProgress,
@@ -52,7 +52,7 @@ pub struct Session {
     tamper: Option<fn(&mut EffectKind)>,
     /// False: the caller says when to judge, and what.
     judges: bool,
-    /// What the run began with, if it goes on from another run's checkpoint.
+    /// What the run began with, if it continues from another run's checkpoint.
     origin: Option<Arc<AgentState>>,
 }
 
@@ -120,7 +120,7 @@ impl Session {
         Session::reopen(setup, Vec::new(), RunProgress::default(), store).begin(store)
     }
 
-    /// A session for a herd's member, which has no herd of its own.
+    /// A session for a member of a fleet, which has no fleet of its own.
     pub(super) fn start_in_fleet(setup: Setup, store: &mut dyn Store) -> Result<Session, SessionError> {
         Session::set_up(setup, Vec::new(), RunProgress::default(), store, None).begin(store)
     }
@@ -132,7 +132,7 @@ impl Session {
         Ok(self)
     }
 
-    /// A session that goes on from a checkpoint of another run, in a new run: [`Setup::run_id_from`] is its name. The store has to
+    /// A session that continues from a checkpoint of another run, in a new run: [`Setup::run_id_from`] is its name. The store has to
     /// be empty, and the world is as the scenario has it: what the other run did outside is not in its books.
     ///
     /// What people approved there was approved for that run. It is asked again here.
@@ -175,13 +175,13 @@ impl Session {
     ) -> Session {
         let Setup { scenario, mechanisms, seed, interactive, branch: _ } = &setup;
         let log = store.read().records;
-        // A run that goes on from another run's checkpoint has a name of its own.
+        // A run that continues from another run's checkpoint has a name of its own.
         let run_id = log.first().map_or_else(|| setup.run_id(), |record| record.run_id.clone());
         let config = Arc::new(scenario.config(*mechanisms, *seed, run_id));
         let newest = rows.iter().map(|row| row.at_ms).chain(log.iter().map(|record| record.ts_ms)).max();
         let recognises_keys = mechanisms.has(Mechanism::Idempotency);
         let world = World::with_rows(scenario.clone(), recognises_keys, rows).beside(fleet);
-        // Not the log: the world says whether anybody has been told. A run that only lacked storage may go on.
+        // Not the log: the world says whether anybody has been told. A run that only lacked storage may continue.
         let stage = world.closed_as().filter(|_| world.is_settled()).map_or(DriverStage::Dead, DriverStage::Stopped);
         let mut session = Session {
             mechanisms: *mechanisms,
@@ -208,7 +208,7 @@ impl Session {
 
     // --- Driving -------------------------------------------------------------------------------------------------------------
 
-    /// Goes half an effect further. A rival that lives goes half an effect further too.
+    /// Goes half an effect further. A second writer that lives goes half an effect further too.
     pub fn tick(&mut self, store: &mut dyn Store) -> Tick {
         let met_before = self.progress.second_writer_point_met(&self.scenario);
         let tick = self.tick_agent(store);
@@ -244,7 +244,7 @@ impl Session {
         };
         match agent.poll() {
             Some(mut effect) => {
-                // Effects are counted for who wants to kill the agent at one; nobody kills the rival.
+                // Effects are counted so that the agent can be killed at one; nobody kills the second writer.
                 self.progress.effects += u64::from(!self.is_second_writers_turn);
                 if let Some(tamper) = self.tamper {
                     tamper(&mut effect.kind);
@@ -287,7 +287,7 @@ impl Session {
                 let injected = self.injected_fault();
                 self.world.call_tool(&ToolRequest { call: call.clone(), key, expected_version }, now_ms, cause, injected.as_ref())
             }
-            EffectKind::AskApproval { tool, args, approval_key } => {
+            EffectKind::AskApproval { tool, args, approval_key, .. } => {
                 self.world.ask(approval_key, tool, args, now_ms, cause);
                 self.driver_state.stage = DriverStage::Asked(effect.clone());
                 if self.dies_here(&effect, When::After) {
@@ -357,12 +357,15 @@ impl Session {
 
     /// Brings the answer to the agent and asks what it wants next.
     fn deliver(&mut self, effect: &Effect, reply: Reply, due_ms: u64, store: &mut dyn Store) -> Tick {
-        // The rival may have been at work meanwhile.
+        // The second writer may have been at work meanwhile.
         self.now_ms = self.now_ms.max(due_ms);
         if let Some(agent) = &mut self.driver_state.agent {
             let event = Event { effect: effect.id, at_ms: self.now_ms, answer: reply.answer };
-            let taken = agent.handle(event);
-            debug_assert!(taken.is_ok(), "{taken:?}");
+            if let Err(error) = agent.handle(event) {
+                // It can only be replaced, and its log says by what.
+                self.crash_at(format!("it failed: {error}"), None, store);
+                return Tick::Crashed { armed: false };
+            }
         }
         self.ask_agent(store)
     }
@@ -383,13 +386,21 @@ impl Session {
         if self.driver_state.agent.is_none() || matches!(self.driver_state.stage, DriverStage::Stopped(_)) {
             return;
         }
-        let at: Arc<str> = self.place().into();
+        let (at, point) = self.place();
+        self.crash_at(at, point, store);
+    }
+
+    fn crash_at(&mut self, at: String, point: Option<String>, store: &mut dyn Store) {
         let step = self.driver_state.agent.as_ref().map_or(0, |agent| agent.run().state.step);
         self.driver_state.agent = None;
         self.driver_state.stage = DriverStage::Dead;
         self.progress.crashes += 1;
-        let record =
-            Arc::new(Record { ts_ms: self.now_ms, run_id: self.config.run_id.clone(), step, body: RecordBody::Crash { at } });
+        let record = Arc::new(Record {
+            ts_ms: self.now_ms,
+            run_id: self.config.run_id.clone(),
+            step,
+            body: RecordBody::Crash { at: at.into(), point: point.map(Arc::from) },
+        });
         // The mark is the lab's, for the reader; where it cannot be written, nothing depends on it.
         if store.append(Writer { epoch: self.driver_state.epoch, fenced: true }, &record).is_ok() {
             Arc::make_mut(&mut self.log).push(record);
@@ -411,13 +422,15 @@ impl Session {
         self.now_ms = known.max().unwrap_or(self.scenario.start_ms);
     }
 
-    /// Where the agent stands, for a crash's record.
-    fn place(&self) -> String {
+    /// Where the agent stands, for a crash's record: in words, and as a crash point's id.
+    fn place(&self) -> (String, Option<String>) {
+        let tools = &self.scenario.tools;
+        let gap = |effect: &Effect, when| (gap_label(tools, &effect.kind, when), Some(gap_id(&effect.kind, when)));
         match &self.driver_state.stage {
-            DriverStage::Issued(effect) => gap_label(&effect.kind, When::Before),
-            DriverStage::Happened { effect, .. } | DriverStage::Asked(effect) => gap_label(&effect.kind, When::After),
+            DriverStage::Issued(effect) => gap(effect, When::Before),
+            DriverStage::Happened { effect, .. } | DriverStage::Asked(effect) => gap(effect, When::After),
             DriverStage::Dead | DriverStage::Fresh | DriverStage::Stopped(_) | DriverStage::Fenced => {
-                "between two effects".to_string()
+                ("between two effects".to_string(), None)
             }
         }
     }
@@ -444,7 +457,7 @@ impl Session {
         let durable = store.read();
         let agent = recovered(&durable)?;
         self.log = Arc::new(durable.records);
-        self.driver_state.cause = self.log.len().checked_sub(1).map(|place| place as u64);
+        self.driver_state.cause = self.log.len().checked_sub(1).map(|index| index as u64);
         self.now_ms = now_ms;
         self.driver_state.agent = Some(agent);
         self.driver_state.stage = DriverStage::Fresh;

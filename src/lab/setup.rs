@@ -44,7 +44,7 @@ impl Setup {
         format!("{}-{:08x}", self.scenario.task_id, digest >> 32).into()
     }
 
-    /// The name of the run that goes on from a checkpoint of another run: another checkpoint is another run.
+    /// The name of the run that continues from a checkpoint of another run: another checkpoint is another run.
     pub fn run_id_from(&self, checkpoint: &AgentState) -> Arc<str> {
         let digest = hash64(checkpoint::encode(checkpoint).as_bytes());
         format!("{}-{:08x}", self.run_id(), digest >> 32).into()

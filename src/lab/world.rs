@@ -1,4 +1,4 @@
-//! The outside world: it goes on without the agent and keeps its own books.
+//! The outside world: it continues without the agent and keeps its own books.
 
 use std::sync::Arc;
 
@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::faults::{Fault, FaultKind, FaultTarget};
 use super::ledger::{Entry, Row};
 use super::scenario::Scenario;
+use super::tool_definition::ToolDefinition;
 use super::{model, services};
 use crate::agent::protocol::{Answer, ModelRequest};
 use crate::base::canonical::canonical;
@@ -84,7 +85,7 @@ impl<'a> Ids<'a> {
 #[derive(Clone, Debug)]
 pub struct World {
     pub(super) scenario: Arc<Scenario>,
-    /// False: services do not recognise a repeated request.
+    /// False: no service recognises a repeated request.
     recognises_keys: bool,
     /// Shared with the world's copies until something happens in one of them.
     rows: Arc<Vec<Arc<Row>>>,
@@ -119,7 +120,7 @@ impl World {
         World { scenario, recognises_keys, rows: Arc::new(rows), fleet: None }
     }
 
-    /// The same world, in which a herd of other agents needs the services too.
+    /// The same world, in which a fleet of other agents needs the services too.
     #[must_use]
     pub fn beside(self, fleet: Option<Arc<Fleet>>) -> World {
         World { fleet, ..self }
@@ -145,6 +146,21 @@ impl World {
     /// The books.
     pub fn rows(&self) -> &[Arc<Row>] {
         &self.rows
+    }
+
+    /// The tools whose services it has.
+    pub fn tools(&self) -> &[ToolDefinition] {
+        &self.scenario.tools
+    }
+
+    /// The tool of a name.
+    pub fn tool(&self, name: &str) -> Option<&ToolDefinition> {
+        self.tools().iter().find(|tool| tool.spec.name == name)
+    }
+
+    /// True if a tool's service answers a repeated request with its first result.
+    pub fn recognises_key_of(&self, tool: &str) -> bool {
+        self.recognises_keys && self.tool(tool).is_some_and(|tool| tool.recognises_keys)
     }
 
     /// What it held at the start.
@@ -190,7 +206,7 @@ impl World {
 
     /// A tool is called.
     pub fn call_tool(&mut self, request: &ToolRequest, at_ms: u64, record: Option<u64>, injected: Option<&FaultKind>) -> Reply {
-        let ToolRequest { call, key, expected_version } = request;
+        let ToolRequest { call, key, .. } = request;
         let planned = self.fault_for(call);
         let is_busy = self.fleet.as_ref().is_some_and(|fleet| fleet.is_busy(&call.name, at_ms));
         let fault = injected.cloned().or(planned).or(is_busy.then_some(FaultKind::Unavailable));
@@ -199,11 +215,9 @@ impl World {
         }
         let is_executed = fault.as_ref().is_none_or(FaultKind::is_executed);
         let args: Arc<str> = canonical(&call.args).into();
-        let repeated = if self.recognises_keys {
-            self.executed(&call.name, key).map(|(args, result)| (args.clone(), result.clone()))
-        } else {
-            None
-        };
+        let first = self.executed(&call.name, key).filter(|_| self.recognises_key_of(&call.name));
+        let repeated = first.map(|(args, result)| (args.clone(), result.clone()));
+        let tool = self.tool(&call.name);
         let mut entry = None;
         let done: Result<(Arc<str>, Value), String> = match repeated {
             _ if !is_executed => Err(String::new()),
@@ -211,12 +225,13 @@ impl World {
                 Err(format!("409 the key {key} was used for other arguments ({first_args})"))
             }
             Some((_, result)) => Ok(("repeated".into(), (*result).clone())),
-            None => match services::perform(self, &call.name, &call.args, key, expected_version.as_deref()) {
-                Ok((result, effect)) => {
+            None => match tool.map(|tool| services::perform(self, tool, request)) {
+                Some(Ok((result, effect))) => {
                     entry = effect;
                     Ok(("ok".into(), result))
                 }
-                Err(message) => Err(message),
+                Some(Err(message)) => Err(message),
+                None => Err(format!("there is no service behind `{}`", call.name)),
             },
         };
         let (answer, outcome, result) = match (fault.as_ref().and_then(FaultKind::failure), done) {
@@ -234,7 +249,7 @@ impl World {
             (None, Err(message)) => (Answer::Failed(Failure::new(FailureCode::Rejected, message)), "rejected".into(), None),
         };
         let result = result.map(Arc::new);
-        let latency_ms = services::latency_ms(&call.name) + fault.as_ref().map_or(0, FaultKind::delay_ms);
+        let latency_ms = tool.map_or(0, |tool| tool.latency_ms) + fault.as_ref().map_or(0, FaultKind::delay_ms);
         self.enter(at_ms, record, Entry::Request { tool: call.name.clone(), args, key: key.clone(), outcome, result });
         if let Some(entry) = entry {
             self.enter(at_ms, record, entry);
@@ -289,12 +304,12 @@ impl World {
     pub fn closed_as(&self) -> Option<Status> {
         self.rows.iter().rev().find_map(|row| match &row.entry {
             Entry::Mail { .. } => Some(Status::Done),
-            Entry::HandOver { status } => Status::from_name(status),
+            Entry::HandOver { status } => status.parse().ok(),
             _ => None,
         })
     }
 
-    /// True once it is closed for good. A run that only lacked storage may go on when there is room, and ask, and end.
+    /// True once it is closed for good. A run that only lacked storage may continue when there is room, and ask, and end.
     pub(super) fn is_settled(&self) -> bool {
         self.closed_as().is_some_and(|status| status != Status::StorageFailed)
     }
@@ -362,6 +377,14 @@ impl World {
         self.rows.iter().filter(|row| matches!(row.entry, Entry::Refund { .. })).count()
     }
 
+    /// The effects of this name, by their business keys.
+    pub fn effects<'a>(&'a self, wanted: &'a str) -> impl Iterator<Item = &'a Option<Arc<str>>> {
+        self.rows.iter().filter_map(move |row| match &row.entry {
+            Entry::Effect { name, business_key, .. } if **name == *wanted => Some(business_key),
+            _ => None,
+        })
+    }
+
     /// Changes with each refund of one of the invoice's charges.
     pub fn invoice_version(&self, invoice_id: &str) -> String {
         let is_of_invoice = |charge: &str| self.charge(charge).is_some_and(|(invoice, _)| invoice == invoice_id);
@@ -423,8 +446,8 @@ pub(crate) fn is_counted(fault: &Fault, tool: &str, args: &str) -> bool {
 
 /// True if an object holds all the fields of another, with the same values.
 fn contains(args: &Value, wanted: &Value) -> bool {
-    let fields = services::fields_of(wanted);
-    fields.iter().all(|(key, value)| args.get(key).is_some_and(|found| canonical(found) == canonical(value)))
+    let fields = wanted.as_object().into_iter().flatten();
+    fields.into_iter().all(|(key, value)| args.get(key).is_some_and(|found| canonical(found) == canonical(value)))
 }
 
 fn contains_text(args: &str, wanted: &Value) -> bool {

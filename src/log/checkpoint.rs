@@ -145,7 +145,7 @@ pub(crate) fn message_json(message: &Message) -> Value {
                 put("tool_calls", tool_calls.iter().map(ToolCall::to_json).collect());
             }
         }
-        Message::Tool { call_id, name, content } => {
+        Message::Tool { call_id, name, content, result: _ } => {
             put("tool_call_id", Value::from(&**call_id));
             put("name", Value::from(&**name));
             put("content", Value::from(&**content));
@@ -166,6 +166,7 @@ fn read_message(from: &Fields) -> Message {
         "tool" => Message::Tool {
             call_id: from.arc_str("tool_call_id"),
             name: from.optional("name", Fields::arc_str).unwrap_or_default(),
+            result: parse(&content).ok().map(Arc::new),
             content,
         },
         _ => {
@@ -179,7 +180,7 @@ fn approval_json(approval: &Approval) -> Value {
     object([
         ("tool", Value::from(&*approval.tool)),
         ("identity", Value::from(&*approval.identity)),
-        ("action", Value::from(&*approval.action)),
+        ("action", Value::from(&*approval.idempotency_key)),
         ("approval_key", Value::from(&*approval.approval_key)),
         ("decision", approval.status.as_str().into()),
         ("approver", Value::from(&*approval.approver)),
@@ -190,7 +191,7 @@ fn read_approval(from: &Fields) -> Approval {
     Approval {
         tool: from.arc_str("tool"),
         identity: from.arc_str("identity"),
-        action: from.arc_str("action"),
+        idempotency_key: from.arc_str("action"),
         approval_key: from.arc_str("approval_key"),
         status: ApprovalStatus::read(from, "decision"),
         approver: from.arc_str("approver"),

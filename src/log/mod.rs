@@ -6,3 +6,4 @@
 pub mod checkpoint;
 pub mod recovery;
 pub mod store;
+pub mod trace;

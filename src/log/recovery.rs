@@ -6,6 +6,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
 use super::store::{Durable, FoundSnapshot};
 use crate::agent::Agent;
 use crate::agent::config::Config;
@@ -13,7 +15,7 @@ use crate::agent::machine::ResumeNote;
 use crate::agent::run::{Divergence, Run, ToolStage, Turn};
 use crate::agent::state::AgentState;
 use crate::base::json::compact;
-use crate::record::{Record, RecordBody, Status};
+use crate::record::{FORMAT, Record, RecordBody, Status};
 
 /// Why a run cannot be resumed as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,8 +26,8 @@ pub enum RecoveryError {
     Damaged(String),
     /// The run was started under other conditions than it is resumed under.
     Changed {
-        /// What differs, such as `scenario`.
-        what: &'static str,
+        /// What differs, such as "scenario" or "limit `max_steps`".
+        what: String,
         /// What the log says.
         recorded: String,
         /// What it is now.
@@ -121,26 +123,45 @@ fn rebuild(config: &Config, base: Option<&Arc<AgentState>>, records: &[Arc<Recor
     Ok((run, replayed))
 }
 
-/// A log of another scenario, seed or set of mechanisms is not silently continued.
+/// A log of another scenario, seed, mechanisms or limits is not silently continued.
 fn compare_with_start(config: &Config, records: &[Arc<Record>]) -> Result<(), RecoveryError> {
     // It need not be the first record: a crash before it leaves the lab's mark in front.
     let start = records.iter().map(|record| &record.body).find(|body| matches!(body, RecordBody::RunStart { .. }));
-    let Some(RecordBody::RunStart { scenario, seed, mechanisms, limits, .. }) = start else {
+    let Some(RecordBody::RunStart { format, scenario, seed, mechanisms, limits, .. }) = start else {
         return Ok(());
     };
+    let changed = |what: &str, recorded: String, now: String| RecoveryError::Changed { what: what.to_string(), recorded, now };
+    if *format > FORMAT {
+        return Err(changed("format", format.to_string(), format!("at most {FORMAT}")));
+    }
+    if *scenario != config.scenario {
+        return Err(changed("scenario", scenario.to_string(), config.scenario.to_string()));
+    }
+    if *seed != config.seed {
+        return Err(changed("seed", seed.to_string(), config.seed.to_string()));
+    }
+    let all_on = |_: &str| Some(Value::from(true));
     let limits_now = config.limits_json();
-    let (what, recorded, now) = if *scenario != config.scenario {
-        ("scenario", scenario.to_string(), config.scenario.to_string())
-    } else if *seed != config.seed {
-        ("seed", seed.to_string(), config.seed.to_string())
-    } else if *mechanisms != config.mechanisms {
-        ("set of mechanisms", compact(mechanisms), compact(&config.mechanisms))
-    } else if **limits != limits_now {
-        ("set of limits", compact(limits), compact(&limits_now))
-    } else {
-        return Ok(());
-    };
-    Err(RecoveryError::Changed { what, recorded, now })
+    let defaults = config.default_limits_json();
+    let default_limit = |key: &str| defaults.get(key).cloned();
+    let different = difference(mechanisms, &config.mechanisms, all_on).map(|found| ("mechanism", found));
+    match different.or_else(|| difference(limits, &limits_now, default_limit).map(|found| ("limit", found))) {
+        Some((of, (key, recorded, now))) => Err(changed(&format!("{of} `{key}`"), recorded, now)),
+        None => Ok(()),
+    }
+}
+
+/// The first key whose values differ, and both values. A key that one side lacks has its default there: a run that began before there
+/// was such a key was run with it.
+fn difference(recorded: &Value, now: &Value, default: impl Fn(&str) -> Option<Value>) -> Option<(String, String, String)> {
+    let empty = Map::new();
+    let (before, after) = (recorded.as_object().unwrap_or(&empty), now.as_object().unwrap_or(&empty));
+    let value = |of: &Map<String, Value>, key: &str| of.get(key).cloned().or_else(|| default(key));
+    let shown = |value: Option<Value>| value.as_ref().map_or("nothing".to_string(), compact);
+    before.keys().chain(after.keys()).find_map(|key| {
+        let (recorded, now) = (value(before, key), value(after, key));
+        (recorded != now).then(|| (key.clone(), shown(recorded), shown(now)))
+    })
 }
 
 /// What is left when approvals lived in memory only: an undecided gate.

@@ -4,7 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{ApprovalStatus, InDoubt, LlmCall, Record, RecordBody, Retry, Status, ToolCall};
+use super::{
+    ApprovalStatus, Decision, FORMAT, InDoubt, LlmCall, QuestionKind, Record, RecordBody, RecordedFailure, Retry, Status,
+    StopCause, ToolCall, ToolOutcome,
+};
+use crate::base::hash::hash64;
 use crate::base::json::{Fields, ReadError, compact, parse, read};
 use crate::base::money::{PicoUsd, number};
 use crate::base::text::preview;
@@ -34,15 +38,27 @@ impl Record {
         compact(&self.to_json())
     }
 
+    /// The record as a line of an earlier format, without what that lacks.
+    pub fn to_line_of_format(&self, format: u32) -> String {
+        let mut fields = self.common_fields();
+        self.body.write(format, &mut fields);
+        compact(&Value::Object(fields))
+    }
+
     /// The record as a JSON object: `ts`, `run_id`, `step`, `type`, then its own fields.
     pub fn to_json(&self) -> Value {
+        let mut fields = self.common_fields();
+        self.body.write(FORMAT, &mut fields);
+        Value::Object(fields)
+    }
+
+    fn common_fields(&self) -> Map<String, Value> {
         let mut fields = Map::new();
         fields.insert("ts".into(), seconds(self.ts_ms));
         fields.insert("run_id".into(), text(&self.run_id));
         fields.insert("step".into(), self.step.into());
         fields.insert("type".into(), self.body.kind().into());
-        self.body.write(&mut fields);
-        Value::Object(fields)
+        fields
     }
 
     /// Reads one line. The error names the field.
@@ -62,12 +78,18 @@ impl Record {
 }
 
 impl RecordBody {
-    fn write(&self, out: &mut Map<String, Value>) {
+    /// `format`: of the line. What a record read from an earlier format lacks is not written in a later one either.
+    fn write(&self, format: u32, out: &mut Map<String, Value>) {
+        let since_2 = |value: Option<Value>| value.filter(|_| format >= 2);
+        let id = |call_id: &Option<Arc<str>>| since_2(call_id.as_ref().map(text));
         let mut put = |key: &str, value: Value| {
             out.insert(key.to_string(), value);
         };
         match self {
-            RecordBody::RunStart { scenario, seed, mechanisms, limits, traceparent, tracestate } => {
+            RecordBody::RunStart { format: written, scenario, seed, mechanisms, limits, traceparent, tracestate } => {
+                if let Some(written) = since_2(Some((*written).into())).filter(|_| *written > 1) {
+                    put("format", written);
+                }
                 put("scenario", text(scenario));
                 put("seed", (*seed).into());
                 put("mechanisms", (**mechanisms).clone());
@@ -96,23 +118,34 @@ impl RecordBody {
                     put("usage_partial", true.into());
                 }
             }
-            RecordBody::LlmRetry(retry) => retry.write(&mut put),
-            RecordBody::ToolRetry { tool, retry } => {
+            RecordBody::LlmRetry(retry) => retry.write(format, &mut put),
+            RecordBody::ToolRetry { tool, call_id, retry } => {
                 put("tool", text(tool));
-                retry.write(&mut put);
+                if let Some(call_id) = id(call_id) {
+                    put("call_id", call_id);
+                }
+                retry.write(format, &mut put);
             }
-            RecordBody::ApprovalRequest { tool, args, approval_key } => {
+            RecordBody::ApprovalRequest { kind, call_id, tool, args, approval_key } => {
+                if let Some(call_id) = id(call_id) {
+                    put("kind", kind.as_str().into());
+                    put("call_id", call_id);
+                }
                 put("tool", text(tool));
                 put("args", (**args).clone());
                 put("approval_key", text(approval_key));
             }
-            RecordBody::Approval { tool, args, approval_key, decision, approver, note, reused } => {
+            RecordBody::Approval { kind, call_id, tool, args, approval_key, decision, reused } => {
+                if let Some(call_id) = id(call_id) {
+                    put("kind", kind.as_str().into());
+                    put("call_id", call_id);
+                }
                 put("tool", text(tool));
                 put("args", (**args).clone());
                 put("approval_key", text(approval_key));
-                put("decision", decision.as_str().into());
-                put("approver", text(approver));
-                put("note", note.as_ref().map_or(Value::Null, text));
+                put("decision", decision.status.as_str().into());
+                put("approver", text(&decision.approver));
+                put("note", decision.note.as_ref().map_or(Value::Null, text));
                 put("reused", (*reused).into());
             }
             RecordBody::ToolCall { tool, args, call_id, attempt, idempotency_key, traceparent } => {
@@ -123,14 +156,22 @@ impl RecordBody {
                 put("idempotency_key", text(idempotency_key));
                 put("traceparent", text(traceparent));
             }
-            RecordBody::ToolResult { tool, call_id, ok, result } => {
+            RecordBody::ToolResult { tool, call_id, outcome, code, result } => {
                 put("tool", text(tool));
                 put("call_id", text(call_id));
-                put("ok", (*ok).into());
+                put("ok", outcome.is_ok().into());
+                if let Some(code) = since_2(code.map(|code| code.as_str().into())) {
+                    put("code", code);
+                }
                 put("result", (**result).clone());
                 put("preview", preview(&compact(result), 120).into());
             }
-            RecordBody::Replan { reason } => put("reason", text(reason)),
+            RecordBody::Replan { call_id, reason } => {
+                if let Some(call_id) = id(call_id) {
+                    put("call_id", call_id);
+                }
+                put("reason", text(reason));
+            }
             RecordBody::Guard { guard, observed, limit } => {
                 put("guard", guard.as_str().into());
                 put("observed", (**observed).clone());
@@ -146,14 +187,17 @@ impl RecordBody {
                 put("records_replayed", (*records_replayed).into());
                 put("in_doubt", in_doubt.as_ref().map_or(Value::Null, InDoubt::to_json));
             }
-            RecordBody::Stop { status, used, explanation } => {
+            RecordBody::Stop { status, used, cause } => {
                 put("status", status.as_str().into());
                 put("used", (**used).clone());
-                for (key, value) in explanation {
-                    put(key, value.clone());
+                cause.write(format, &mut put);
+            }
+            RecordBody::Crash { at, point } => {
+                put("at", text(at));
+                if let Some(point) = id(point) {
+                    put("point", point);
                 }
             }
-            RecordBody::Crash { at } => put("at", text(at)),
             RecordBody::Unknown { fields, .. } => {
                 for (key, value) in fields {
                     put(key, value.clone());
@@ -167,6 +211,7 @@ impl RecordBody {
         let value = |key: &str| Arc::new(from.value(key).clone());
         match kind {
             "run_start" => RecordBody::RunStart {
+                format: from.optional("format", Fields::u32).unwrap_or(1),
                 scenario: from.arc_str("scenario"),
                 seed: from.u64("seed"),
                 mechanisms: value("mechanisms"),
@@ -189,19 +234,27 @@ impl RecordBody {
                 usage_partial: from.optional("usage_partial", Fields::bool).unwrap_or(false),
             }),
             "llm_retry" => RecordBody::LlmRetry(Retry::read(from)),
-            "tool_retry" => RecordBody::ToolRetry { tool: from.arc_str("tool"), retry: Retry::read(from) },
+            "tool_retry" => {
+                RecordBody::ToolRetry { tool: from.arc_str("tool"), call_id: maybe_shared("call_id"), retry: Retry::read(from) }
+            }
             "approval_request" => RecordBody::ApprovalRequest {
+                kind: read_kind(from),
+                call_id: maybe_shared("call_id"),
                 tool: from.arc_str("tool"),
                 args: value("args"),
                 approval_key: from.arc_str("approval_key"),
             },
             "approval" => RecordBody::Approval {
+                kind: read_kind(from),
+                call_id: maybe_shared("call_id"),
                 tool: from.arc_str("tool"),
                 args: value("args"),
                 approval_key: from.arc_str("approval_key"),
-                decision: ApprovalStatus::read(from, "decision"),
-                approver: from.arc_str("approver"),
-                note: maybe_shared("note"),
+                decision: Decision {
+                    status: ApprovalStatus::read(from, "decision"),
+                    approver: from.arc_str("approver"),
+                    note: maybe_shared("note"),
+                },
                 reused: from.bool("reused"),
             },
             "tool_call" => RecordBody::ToolCall {
@@ -215,10 +268,11 @@ impl RecordBody {
             "tool_result" => RecordBody::ToolResult {
                 tool: from.arc_str("tool"),
                 call_id: from.arc_str("call_id"),
-                ok: from.bool("ok"),
+                outcome: ToolOutcome::of_result(from.bool("ok"), from.value("result")),
+                code: from.optional("code", Fields::str).and_then(|name| name.parse().ok()),
                 result: value("result"),
             },
-            "replan" => RecordBody::Replan { reason: from.arc_str("reason") },
+            "replan" => RecordBody::Replan { call_id: maybe_shared("call_id"), reason: from.arc_str("reason") },
             "guard" => {
                 RecordBody::Guard { guard: Status::read(from, "guard"), observed: value("observed"), limit: value("limit") }
             }
@@ -229,12 +283,10 @@ impl RecordBody {
                 records_replayed: from.u64("records_replayed"),
                 in_doubt: from.optional("in_doubt", |from, key| InDoubt::from_json(&from.object(key))),
             },
-            "stop" => RecordBody::Stop {
-                status: Status::read(from, "status"),
-                used: value("used"),
-                explanation: own_fields(from, &["status", "used"]),
-            },
-            "crash" => RecordBody::Crash { at: from.arc_str("at") },
+            "stop" => {
+                RecordBody::Stop { status: Status::read(from, "status"), used: value("used"), cause: StopCause::read(from) }
+            }
+            "crash" => RecordBody::Crash { at: from.arc_str("at"), point: maybe_shared("point") },
             unknown => RecordBody::Unknown { kind: unknown.into(), fields: own_fields(from, &[]) },
         }
     }
@@ -248,9 +300,12 @@ fn own_fields(from: &Fields, known: &[&str]) -> Map<String, Value> {
 }
 
 impl Retry {
-    fn write(&self, put: &mut impl FnMut(&str, Value)) {
+    fn write(&self, format: u32, put: &mut impl FnMut(&str, Value)) {
         put("attempt", self.attempt.into());
-        put("error", text(&self.error));
+        if let Some(code) = self.failure.code.filter(|_| format >= 2) {
+            put("code", code.as_str().into());
+        }
+        put("error", self.failure.to_text().into());
         put("backoff_s", seconds(self.backoff_ms));
         put("until", seconds(self.until_ms));
     }
@@ -258,10 +313,64 @@ impl Retry {
     fn read(from: &Fields) -> Retry {
         Retry {
             attempt: from.u32("attempt"),
-            error: from.arc_str("error"),
+            failure: RecordedFailure::parse(from.str("error")),
             backoff_ms: from.scaled("backoff_s", 3),
             until_ms: from.scaled("until", 3),
         }
+    }
+}
+
+/// What is asked.
+fn read_kind(from: &Fields) -> QuestionKind {
+    match from.optional("kind", Fields::str) {
+        Some(name) => name.parse().unwrap_or_else(|_| {
+            from.note_wrong("kind", "may_run or send_again");
+            QuestionKind::MayRun
+        }),
+        None => QuestionKind::of_format_1_key(from.str("approval_key")),
+    }
+}
+
+impl StopCause {
+    fn write(&self, format: u32, put: &mut impl FnMut(&str, Value)) {
+        match self {
+            StopCause::Plain => {}
+            StopCause::Budget { next_call, limit } => {
+                put("next_call", next_call.clone());
+                put("limit", limit.clone());
+            }
+            StopCause::ModelFailed { failure, attempt } => {
+                if let Some(code) = failure.code.filter(|_| format >= 2 && attempt.is_some()) {
+                    put("code", code.as_str().into());
+                }
+                if let Some(attempt) = attempt.filter(|_| format >= 2) {
+                    put("attempt", attempt.into());
+                }
+                let place = attempt.map_or(String::new(), |attempt| format!(", in attempt {attempt}"));
+                put("error", format!("{failure}{place}").into());
+            }
+            StopCause::Other(fields) => fields.iter().for_each(|(key, value)| put(key, value.clone())),
+        }
+    }
+
+    fn read(from: &Fields) -> StopCause {
+        let mut fields = own_fields(from, &["status", "used"]);
+        let is_only = |keys: &[&str]| fields.keys().all(|key| keys.contains(&key.as_str()));
+        if fields.is_empty() {
+            return StopCause::Plain;
+        }
+        if is_only(&["next_call", "limit"]) && fields.len() == 2 {
+            let mut take = |key: &str| fields.remove(key).unwrap_or_default();
+            return StopCause::Budget { next_call: take("next_call"), limit: take("limit") };
+        }
+        let error = fields.get("error").and_then(Value::as_str);
+        if let Some(error) = error.filter(|_| is_only(&["error", "code", "attempt"])) {
+            let attempt = from.optional("attempt", Fields::u32);
+            let suffix = attempt.map_or(String::new(), |attempt| format!(", in attempt {attempt}"));
+            let failure = RecordedFailure::parse(error.strip_suffix(&suffix).unwrap_or(error));
+            return StopCause::ModelFailed { failure, attempt };
+        }
+        StopCause::Other(fields)
     }
 }
 
@@ -318,4 +427,13 @@ pub fn read_log(text: &str) -> Result<(Vec<Record>, Option<String>), ReadError> 
         }
     }
     Ok((records, None))
+}
+
+/// How many records there are, and a digest of what they say.
+///
+/// It covers their text in format 1, which later formats only add to: so a file that an earlier version saved still fits the run that
+/// it was saved from.
+pub fn log_digest(log: &[Arc<Record>]) -> (usize, u64) {
+    let text: String = log.iter().map(|record| record.to_line_of_format(1) + "\n").collect();
+    (log.len(), hash64(text.as_bytes()))
 }

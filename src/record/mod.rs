@@ -12,9 +12,15 @@ use serde_json::{Map, Value};
 use crate::base::money::PicoUsd;
 
 pub use call::{ToolCall, call_identity};
-pub use codec::{object, read_log, seconds};
-pub use failure::{Failure, FailureCode, FailureKind};
-pub use status::{ApprovalStatus, Status};
+pub use codec::{log_digest, object, read_log, seconds};
+pub use failure::{Failure, FailureCode, FailureKind, RecordedFailure};
+pub use status::{ApprovalStatus, Decision, QuestionKind, Status, ToolOutcome, UnknownName};
+
+/// The format of the records that this program writes. It reads all formats up to this one.
+///
+/// 2 has `format` in `run_start`, `call_id` with questions, decisions, tool retries and replans, `kind` with questions and decisions,
+/// `code` with failures, and `point` with the lab's crashes. 1 had none of these.
+pub const FORMAT: u32 = 2;
 
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -34,6 +40,8 @@ pub struct Record {
 pub enum RecordBody {
     /// The first record of a run.
     RunStart {
+        /// Of the records: [`FORMAT`] for those that this program writes. 1 had no such field.
+        format: u32,
         /// Name and digest of what is run, such as `double-charge#1f0c22ab`.
         scenario: Arc<str>,
         /// What jitter is drawn from.
@@ -62,11 +70,17 @@ pub enum RecordBody {
     ToolRetry {
         /// The tool.
         tool: Arc<str>,
-        /// Attempt, error and wait.
+        /// The call of the conversation that it serves. Format 1 has none.
+        call_id: Option<Arc<str>>,
+        /// Attempt, failure and wait.
         retry: Retry,
     },
     /// Intent: a person is about to be asked.
     ApprovalRequest {
+        /// What is asked.
+        kind: QuestionKind,
+        /// The call that it is about. Format 1 has none.
+        call_id: Option<Arc<str>>,
         /// The tool that wants to run.
         tool: Arc<str>,
         /// Its exact arguments.
@@ -76,18 +90,18 @@ pub enum RecordBody {
     },
     /// Result: it was decided.
     Approval {
+        /// What was asked.
+        kind: QuestionKind,
+        /// The call that it is about. Format 1 has none.
+        call_id: Option<Arc<str>>,
         /// The tool.
         tool: Arc<str>,
         /// The exact arguments that were decided about.
         args: Arc<Value>,
         /// The key of question and decision.
         approval_key: Arc<str>,
-        /// How.
-        decision: ApprovalStatus,
-        /// `human:…` or `policy:…`.
-        approver: Arc<str>,
-        /// What the person wrote beside it.
-        note: Option<Arc<str>>,
+        /// How, by whom, and what they wrote beside it.
+        decision: Decision,
         /// True: an earlier decision covers this call, nobody was asked.
         reused: bool,
     },
@@ -112,13 +126,17 @@ pub enum RecordBody {
         tool: Arc<str>,
         /// The call.
         call_id: Arc<str>,
-        /// False: it failed, was denied, or is in doubt.
-        ok: bool,
+        /// Written as `ok`; what else it says stands in the result.
+        outcome: ToolOutcome,
+        /// How its last attempt failed, if that is why it is not ok. Format 1 has none.
+        code: Option<FailureCode>,
         /// What came back.
         result: Arc<Value>,
     },
     /// A failure makes the model plan again.
     Replan {
+        /// The call that failed. Format 1 has none.
+        call_id: Option<Arc<str>>,
         /// What failed.
         reason: Arc<str>,
     },
@@ -155,13 +173,15 @@ pub enum RecordBody {
         status: Status,
         /// What was spent: USD, for the tokens' budget tokens.
         used: Arc<Value>,
-        /// What explains it, such as `next_call` and `limit` of a budget.
-        explanation: Map<String, Value>,
+        /// What explains it.
+        cause: StopCause,
     },
     /// The lab has killed the agent here. A real crash writes nothing.
     Crash {
-        /// Where.
+        /// Where, for people.
         at: Arc<str>,
+        /// The crash point's id, which does not change with its words. Format 1 has none.
+        point: Option<Arc<str>>,
     },
     /// A type that this version does not know; kept as it is.
     Unknown {
@@ -200,12 +220,42 @@ pub struct LlmCall {
 pub struct Retry {
     /// The attempt that failed.
     pub attempt: u32,
-    /// The failure's code, a colon, its message.
-    pub error: Arc<str>,
+    /// Written as `code` and `error`.
+    pub failure: RecordedFailure,
     /// Written as `backoff_s`.
     pub backoff_ms: u64,
     /// Written as `until`, in seconds since 1970.
     pub until_ms: u64,
+}
+
+/// What explains the end of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum StopCause {
+    /// The status says it all.
+    Plain,
+    /// A budget: the next call was refused before it was paid for.
+    Budget {
+        /// What it could have cost: USD, for the tokens' budget tokens.
+        next_call: Value,
+        /// What is allowed.
+        limit: Value,
+    },
+    /// The model could not be had.
+    ModelFailed {
+        /// How its last attempt failed.
+        failure: RecordedFailure,
+        /// Which attempt that was, from 1. Format 1 says it in the message alone.
+        attempt: Option<u32>,
+    },
+    /// What another program wrote.
+    Other(Map<String, Value>),
+}
+
+impl StopCause {
+    /// True if the run stopped over a model call that may have been billed. No retry has counted it.
+    pub fn model_may_have_run(&self) -> bool {
+        matches!(self, StopCause::ModelFailed { failure, .. } if failure.may_have_run())
+    }
 }
 
 /// An intent whose result is not known.

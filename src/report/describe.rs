@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::base::json::compact;
-use crate::base::text::{contains, grouped, preview};
-use crate::record::{ApprovalStatus, InDoubt, Record, RecordBody, Status};
+use crate::base::text::{grouped, preview};
+use crate::record::{ApprovalStatus, Decision, InDoubt, QuestionKind, Record, RecordBody, Status, StopCause, ToolOutcome};
 
 /// How a record is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,27 +50,35 @@ pub fn line(record: &Record) -> String {
         RecordBody::LlmRequest { attempt, projected } => format!("attempt {attempt}, at most {} USD", projected.usd()),
         RecordBody::LlmCall(call) => short(&call.thought),
         RecordBody::LlmRetry(retry) | RecordBody::ToolRetry { retry, .. } => {
-            format!("attempt {} failed ({}); again in {}", retry.attempt, short(&retry.error), duration(retry.backoff_ms))
+            format!(
+                "attempt {} failed ({}); again in {}",
+                retry.attempt,
+                short(&retry.failure.to_text()),
+                duration(retry.backoff_ms)
+            )
         }
-        RecordBody::ApprovalRequest { tool, args, approval_key } => {
-            let again = if contains(approval_key, ":in-doubt:") { "It may have been executed already: " } else { "" };
+        RecordBody::ApprovalRequest { kind, tool, args, .. } => {
+            let again = match kind {
+                QuestionKind::SendAgain => "It may have been executed already: ",
+                QuestionKind::MayRun => "",
+            };
             format!("May {tool} run? {again}{}", short(&prose(args)))
         }
-        RecordBody::Approval { tool, decision, approver, note, reused, .. } => {
+        RecordBody::Approval { tool, decision: Decision { status, approver, note }, reused, .. } => {
             let note = note.as_ref().map_or(String::new(), |note| format!(": “{}”", short(note)));
             let reused = if *reused { ", decided before" } else { "" };
-            format!("{tool} {} by {approver}{reused}{note}", decision.as_str())
+            format!("{tool} {} by {approver}{reused}{note}", status.as_str())
         }
         RecordBody::ToolCall { tool, args, attempt: 1, .. } => format!("{tool}: {}", short(&prose(args))),
         RecordBody::ToolCall { tool, attempt, idempotency_key, .. } => {
             format!("{tool}, attempt {attempt}, key {idempotency_key}")
         }
-        RecordBody::ToolResult { tool, ok: true, result, .. } => format!("{tool}: {}", short(&prose(result))),
+        RecordBody::ToolResult { tool, outcome: ToolOutcome::Ok, result, .. } => format!("{tool}: {}", short(&prose(result))),
         RecordBody::ToolResult { tool, result, .. } => {
             let error = result.get("error").and_then(|error| error.as_str());
             format!("{tool}: {}", short(error.unwrap_or("it failed")))
         }
-        RecordBody::Replan { reason } => short(reason),
+        RecordBody::Replan { reason, .. } => short(reason),
         RecordBody::Guard { guard, observed, limit } => {
             format!("{}: {}, allowed {}", guard.as_str(), compact(observed), compact(limit))
         }
@@ -85,13 +93,22 @@ pub fn line(record: &Record) -> String {
             };
             format!("from step {from_step}: {base}, {replayed} replayed{doubt}")
         }
-        RecordBody::Stop { status, used, explanation } => {
-            let explained: String =
-                explanation.iter().map(|(key, value)| format!(", {} {}", key.replace('_', " "), compact(value))).collect();
+        RecordBody::Stop { status, used, cause } => {
+            let explained = match cause {
+                StopCause::Plain => String::new(),
+                StopCause::Budget { next_call, limit } => format!(", next call {}, limit {}", compact(next_call), compact(limit)),
+                StopCause::ModelFailed { failure, attempt } => {
+                    let place = attempt.map_or(String::new(), |attempt| format!(", in attempt {attempt}"));
+                    format!(", error {}", compact(&Value::from(format!("{failure}{place}"))))
+                }
+                StopCause::Other(fields) => {
+                    fields.iter().map(|(key, value)| format!(", {} {}", key.replace('_', " "), compact(value))).collect()
+                }
+            };
             let unit = if *status == Status::BudgetTokens { "tokens" } else { "USD" };
             format!("{}; used {} {unit}{explained}", status.as_str(), compact(used))
         }
-        RecordBody::Crash { at } => format!("the agent dies {at}"),
+        RecordBody::Crash { at, .. } => format!("the agent dies {at}"),
         RecordBody::Unknown { fields, .. } => short(&compact(&Value::Object(fields.clone()))),
     }
 }
@@ -149,8 +166,8 @@ fn plain(value: &Value) -> String {
 /// How a record is meant.
 pub fn tone(record: &Record) -> Tone {
     match &record.body {
-        RecordBody::ToolResult { ok: true, .. } | RecordBody::Stop { status: Status::Done, .. } => Tone::Good,
-        RecordBody::Approval { decision: ApprovalStatus::Approved, .. } => Tone::Good,
+        RecordBody::ToolResult { outcome: ToolOutcome::Ok, .. } | RecordBody::Stop { status: Status::Done, .. } => Tone::Good,
+        RecordBody::Approval { decision: Decision { status: ApprovalStatus::Approved, .. }, .. } => Tone::Good,
         RecordBody::Approval { .. } | RecordBody::ToolResult { .. } | RecordBody::Replan { .. } | RecordBody::Guard { .. } => {
             Tone::Bad
         }

@@ -12,15 +12,16 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::describe::duration;
+use super::facts::{Call, Did, RunFacts, facts_of_runs, usd};
 use super::imported::Trace;
-use super::story::{Call, Did, Story, outcome_of, stories, usd};
 use crate::base::json::{count, decimal};
 use crate::base::money::PicoUsd;
 use crate::base::text::{plural, preview};
-use crate::record::FailureKind;
+use crate::lab::mechanisms::Mechanism;
+use crate::log::trace::{CrashPoint, ModelFailure, RecordedError};
 use done::done;
-use troubles::troubles;
-use unfinished::{in_the_past, unfinished};
+use troubles::{Advice, troubles};
+use unfinished::unfinished;
 
 /// A run's end, explained.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -56,57 +57,60 @@ pub struct Flaky {
 
 /// Explains the end of every run of a trace.
 pub fn diagnose(trace: &Trace) -> Vec<Diagnosis> {
-    stories(trace).iter().map(diagnose_run).collect()
+    facts_of_runs(trace).iter().map(diagnose_run).collect()
 }
 
 /// Why, what to change, and the records.
 type Finding = (String, String, Vec<usize>);
 
-fn diagnose_run(story: &Story) -> Diagnosis {
-    let (status, (why, change, records)) = match story.stop() {
-        None => ("unfinished".to_string(), unfinished(story)),
+fn diagnose_run(facts: &RunFacts) -> Diagnosis {
+    let (status, (why, change, records)) = match facts.stop() {
+        None => ("unfinished".to_string(), unfinished(facts)),
         Some((index, stop, status)) => {
             let finding = match status {
-                "done" => done(story, index),
-                "budget_usd" => budget_usd(story, index, stop),
-                "budget_tokens" => budget_tokens(story, index, stop),
-                "repeated_call" => repeated_call(story, index),
-                "model_failed" => model_failed(story, index, stop),
+                "done" => done(facts, index),
+                "budget_usd" => budget_usd(facts, index, stop),
+                "budget_tokens" => budget_tokens(facts, index, stop),
+                "repeated_call" => repeated_call(facts, index),
+                "model_failed" => model_failed(facts, index, stop),
                 "storage_failed" => storage_failed(index),
-                other => by_guard(story, index, other),
+                other => by_guard(facts, index, other),
             };
             (status.to_string(), finding)
         }
     };
     let (mut why, mut change, mut records) = (why, change, records);
-    if story.stop().is_some() {
-        let troubles = troubles(story);
+    if facts.stop().is_some() {
+        let troubles = troubles(facts);
         if status == "done" && !troubles.is_empty() {
             change.clear();
         }
+        let mut given: Vec<(Option<Mechanism>, String)> = Vec::new();
         for trouble in troubles {
             why = format!("{why} {}", trouble.what);
             // Advice is given once, and so is the name of a mechanism.
-            let name = trouble.change.split(['“', '”']).nth(1);
-            if !change.contains(name.unwrap_or(&trouble.change)) {
-                change = format!("{change} {}", trouble.change).trim_start().to_string();
+            let Advice { mechanism, text } = trouble.change;
+            let is_given = given.iter().any(|(named, said)| (mechanism.is_some() && *named == mechanism) || *said == text);
+            if !is_given {
+                change = format!("{change} {text}").trim_start().to_string();
+                given.push((mechanism, text));
             }
             records.extend(trouble.records);
         }
     }
     records.sort_unstable();
     records.dedup();
-    Diagnosis { run_id: story.run_id.clone(), status, why, change, records, flaky: flaky(story) }
+    Diagnosis { run_id: facts.run_id.clone(), status, why, change, records, flaky: flaky(facts) }
 }
 
-fn flaky(story: &Story) -> Vec<Flaky> {
-    flaky_of(story, |_| true)
+fn flaky(facts: &RunFacts) -> Vec<Flaky> {
+    flaky_of(facts, |_| true)
 }
 
 /// How often each tool failed, in those of its calls that count.
-fn flaky_of(story: &Story, counts: fn(&Call) -> bool) -> Vec<Flaky> {
+fn flaky_of(facts: &RunFacts, counts: fn(&Call) -> bool) -> Vec<Flaky> {
     let mut tools: BTreeMap<&str, (usize, usize, Vec<usize>)> = BTreeMap::new();
-    for call in story.calls.iter().filter(|call| counts(call)) {
+    for call in facts.calls.iter().filter(|call| counts(call)) {
         let failed: Vec<usize> =
             call.events.iter().filter(|event| matches!(event.what, Did::Failed { .. })).map(|event| event.index).collect();
         let gave_up = call.result.as_ref().filter(|result| result.ok == Some(false) && !result.refused && !failed.is_empty());
@@ -136,9 +140,9 @@ fn share(part: PicoUsd, whole: PicoUsd) -> u128 {
     (u128::from(part.0) * 100 + u128::from(whole.0) / 2) / u128::from(whole.0.max(1))
 }
 
-fn budget_usd(story: &Story, index: usize, stop: &Value) -> Finding {
+fn budget_usd(facts: &RunFacts, index: usize, stop: &Value) -> Finding {
     let (used, next, limit) = (usd(stop.get("used")), usd(stop.get("next_call")), usd(stop.get("limit")));
-    let (Some(used), Some(next), Some(limit)) = (used, next, limit.or(usd(story.limit("budget_usd")))) else {
+    let (Some(used), Some(next), Some(limit)) = (used, next, limit.or(usd(facts.limit("budget_usd")))) else {
         return without_figures("The budget stopped the run", stop, index);
     };
     let sum = used.plus(next);
@@ -149,14 +153,14 @@ fn budget_usd(story: &Story, index: usize, stop: &Value) -> Finding {
         sum.usd(),
         limit.usd()
     );
-    let reserve = story.limit("output_reserve").and_then(count).zip(story.prices());
+    let reserve = facts.limit("output_reserve").and_then(count).zip(facts.prices());
     let left = PicoUsd(limit.0.saturating_sub(used.0));
     let change = match reserve {
         Some((tokens, prices)) => {
             let reserve = prices.cost(0, tokens);
             let input = PicoUsd(next.0.saturating_sub(reserve.0));
             let fits = left.0.saturating_sub(input.0) / prices.output.0.max(1);
-            let longest = story.model_calls.iter().filter_map(|call| call.output_tokens).max().unwrap_or(0);
+            let longest = facts.model_calls.iter().filter_map(|call| call.output_tokens).max().unwrap_or(0);
             let advice = if fits > longest {
                 format!("a reserve of at most {fits} would have fitted, and the longest answer took {longest}")
             } else {
@@ -176,7 +180,7 @@ fn budget_usd(story: &Story, index: usize, stop: &Value) -> Finding {
             PicoUsd(sum.0.saturating_sub(limit.0)).usd()
         ),
     };
-    let calls = story.model_calls.iter().map(|call| call.index);
+    let calls = facts.model_calls.iter().map(|call| call.index);
     (why, change, calls.chain([index]).collect())
 }
 
@@ -193,7 +197,7 @@ fn without_figures(what: &str, stop: &Value, index: usize) -> Finding {
     (why, "Look at the prices and limits of the run: an amount is at most 18 million USD.".to_string(), vec![index])
 }
 
-fn budget_tokens(story: &Story, index: usize, stop: &Value) -> Finding {
+fn budget_tokens(facts: &RunFacts, index: usize, stop: &Value) -> Finding {
     let figure = |key: &str| stop.get(key).and_then(count);
     let (Some(used), Some(next), Some(limit)) = (figure("used"), figure("next_call"), figure("limit")) else {
         return without_figures("The token budget stopped the run", stop, index);
@@ -201,7 +205,7 @@ fn budget_tokens(story: &Story, index: usize, stop: &Value) -> Finding {
     let sum = used.saturating_add(next);
     let why =
         format!("The next call could have taken {next} tokens; with the {used} taken that is {sum} of the {limit} allowed.");
-    let change = match story.limit("output_reserve").and_then(count) {
+    let change = match facts.limit("output_reserve").and_then(count) {
         Some(reserve) => {
             let input = next.saturating_sub(reserve);
             format!(
@@ -212,12 +216,12 @@ fn budget_tokens(story: &Story, index: usize, stop: &Value) -> Finding {
             format!("Every call sends the whole conversation again: shorten results that stay in it, or allow at least {sum}.")
         }
     };
-    (why, change, story.model_calls.iter().map(|call| call.index).chain([index]).collect())
+    (why, change, facts.model_calls.iter().map(|call| call.index).chain([index]).collect())
 }
 
 /// The calls that have a result, by tool and arguments.
-fn rounds(story: &Story) -> Vec<(String, usize)> {
-    let has_result = story.calls.iter().filter(|call| call.result.is_some());
+fn rounds(facts: &RunFacts) -> Vec<(String, usize)> {
+    let has_result = facts.calls.iter().filter(|call| call.result.is_some());
     has_result
         .map(|call| {
             let identity = format!("{} {}", call.tool, call.args.as_deref().unwrap_or("?"));
@@ -226,12 +230,12 @@ fn rounds(story: &Story) -> Vec<(String, usize)> {
         .collect()
 }
 
-fn repeated_call(story: &Story, index: usize) -> Finding {
-    let rounds = rounds(story);
+fn repeated_call(facts: &RunFacts, index: usize) -> Finding {
+    let rounds = rounds(facts);
     let Some((newest, _)) = rounds.last() else {
-        return by_guard(story, index, "repeated_call");
+        return by_guard(facts, index, "repeated_call");
     };
-    let guards: Vec<usize> = story.guards.iter().map(|(record, ..)| *record).collect();
+    let guards: Vec<usize> = facts.guards.iter().map(|(record, ..)| *record).collect();
     let same: Vec<usize> = rounds.iter().filter(|(identity, _)| identity == newest).map(|(_, record)| *record).collect();
     let pair = match rounds.as_slice() {
         [.., (a, first), (b, second), (c, third), (d, fourth)] if a == c && b == d && a != b => {
@@ -239,7 +243,7 @@ fn repeated_call(story: &Story, index: usize) -> Finding {
         }
         _ => None,
     };
-    let limit = story.limit("max_repeats").and_then(count);
+    let limit = facts.limit("max_repeats").and_then(count);
     let is_repeated = limit.is_none_or(|limit| same.len() as u64 >= limit);
     let (why, which, records) = match pair.filter(|_| !is_repeated || same.len() < 3) {
         Some((a, b, records)) => (
@@ -259,17 +263,22 @@ fn repeated_call(story: &Story, index: usize) -> Finding {
     (why, change, [records, guards, vec![index]].concat())
 }
 
-fn model_failed(story: &Story, index: usize, stop: &Value) -> Finding {
-    let error = stop.get("error").and_then(Value::as_str).unwrap_or("no error is recorded");
-    let retries: Vec<usize> = story.model_retries.iter().map(|(record, _)| *record).collect();
-    let why =
-        format!("The model could not be had: {}; {} before it.", preview(error, 160), plural(retries.len(), "repeated attempt"));
-    let change = if error.contains("the script has no turn") {
-        "The model is a script here: give the scenario a turn that fits what is said there."
-    } else if outcome_of(error) == FailureKind::Rejected {
-        "The provider refused the request itself, so trying again does not help: mend what the error names."
-    } else {
-        "Nothing in the prompt changes that: check the provider’s state and your limits there, and allow more or longer waits."
+fn model_failed(facts: &RunFacts, index: usize, stop: &Value) -> Finding {
+    let error = RecordedError::from_text(stop.get("error").and_then(Value::as_str).unwrap_or("no error is recorded"));
+    let retries = facts.model_retries.clone();
+    let why = format!(
+        "The model could not be had: {}; {} before it.",
+        preview(&error.text, 160),
+        plural(retries.len(), "repeated attempt")
+    );
+    let change = match ModelFailure::from_error(&error) {
+        ModelFailure::NoTurn => "The model is a script here: give the scenario a turn that fits what is said there.",
+        ModelFailure::Rejected => {
+            "The provider refused the request itself, so trying again does not help: mend what the error names."
+        }
+        ModelFailure::NoAnswer => {
+            "Nothing in the prompt changes that: check the provider’s state and your limits there, and allow more or longer waits."
+        }
     };
     (why, change.to_string(), [retries, vec![index]].concat())
 }
@@ -280,14 +289,14 @@ fn storage_failed(index: usize) -> Finding {
 }
 
 /// The guards that say what they observed and what is allowed.
-fn by_guard(story: &Story, index: usize, status: &str) -> Finding {
-    let guard = story.guards.iter().rev().find(|(_, name, _, _)| name == status);
+fn by_guard(facts: &RunFacts, index: usize, status: &str) -> Finding {
+    let guard = facts.guards.iter().rev().find(|(_, name, _, _)| name == status);
     let figures = guard.map(|(_, _, observed, limit)| (plain(observed), plain(limit)));
     let (observed, limit) = figures.clone().unwrap_or_else(|| ("an unknown number".to_string(), "an unknown number".to_string()));
     let mut records: Vec<usize> = guard.iter().map(|(record, ..)| *record).chain([index]).collect();
     let (why, change) = match status {
         "max_steps" => {
-            let busiest = busiest_tool(story);
+            let busiest = busiest_tool(facts);
             let most = busiest.map_or_else(String::new, |(tool, calls)| format!("; {calls} of its calls were to {tool}"));
             (
                 format!("The run took {} of {limit} without an answer{most}.", counted(&observed, "step")),
@@ -296,7 +305,7 @@ fn by_guard(story: &Story, index: usize, status: &str) -> Finding {
             )
         }
         "deadline" => {
-            let waited = story.backoffs_ms.iter().sum();
+            let waited = facts.backoffs_ms.iter().sum();
             let active = decimal(guard.map_or(&Value::Null, |(_, _, observed, _)| observed)).and_then(|active| active.scaled(3));
             let change = match active {
                 _ if waited == 0 => {
@@ -318,7 +327,7 @@ fn by_guard(story: &Story, index: usize, status: &str) -> Finding {
             "Allow at least 1 (`max_stale_steps`).".to_string(),
         ),
         "stale" => {
-            let last = newest_results(story, observed.parse().unwrap_or(3));
+            let last = newest_results(facts, observed.parse().unwrap_or(3));
             records.extend(last.iter().map(|(_, record)| *record));
             let tools: Vec<String> = last.into_iter().map(|(tool, _)| tool).collect();
             let named = if tools.is_empty() { String::new() } else { format!(" ({})", times_each(&tools)) };
@@ -330,8 +339,8 @@ fn by_guard(story: &Story, index: usize, status: &str) -> Finding {
         "max_replans" => {
             let is_failure =
                 |call: &&Call| call.result.as_ref().is_some_and(|result| result.ok == Some(false) && !result.refused);
-            let failing: Vec<String> = story.calls.iter().filter(is_failure).map(|call| call.tool.clone()).collect();
-            records.extend(&story.replans);
+            let failing: Vec<String> = facts.calls.iter().filter(is_failure).map(|call| call.tool.clone()).collect();
+            records.extend(&facts.replans);
             (
                 format!(
                     "Failures made the model plan again {}; allowed: {limit} ({}).",
@@ -343,8 +352,8 @@ fn by_guard(story: &Story, index: usize, status: &str) -> Finding {
         }
         "max_resumes" => {
             let places: Vec<usize> =
-                story.resumes.iter().map(|(record, _)| *record).chain(story.crashes.iter().map(|(record, _)| *record)).collect();
-            let at = story.crashes.last().map(|(_, at)| in_the_past(at));
+                facts.resumes.iter().map(|(record, _)| *record).chain(facts.crashes.iter().map(|(record, _)| *record)).collect();
+            let at = facts.crashes.last().map(|(_, at)| CrashPoint::from_label(at).told);
             records.extend(places);
             let why = if observed == "0" {
                 let at = at.map_or_else(String::new, |at| format!(" {at}"));
@@ -382,17 +391,17 @@ fn plain(value: &Value) -> String {
     }
 }
 
-fn busiest_tool(story: &Story) -> Option<(&str, usize)> {
+fn busiest_tool(facts: &RunFacts) -> Option<(&str, usize)> {
     let mut tools: BTreeMap<&str, usize> = BTreeMap::new();
-    for call in &story.calls {
+    for call in &facts.calls {
         *tools.entry(&call.tool).or_default() += 1;
     }
     tools.into_iter().max_by_key(|(_, calls)| *calls)
 }
 
-fn newest_results(story: &Story, number: usize) -> Vec<(String, usize)> {
+fn newest_results(facts: &RunFacts, number: usize) -> Vec<(String, usize)> {
     let results: Vec<(String, usize)> =
-        story.calls.iter().filter_map(|call| Some((call.tool.clone(), call.result.as_ref()?.index))).collect();
+        facts.calls.iter().filter_map(|call| Some((call.tool.clone(), call.result.as_ref()?.index))).collect();
     results[results.len().saturating_sub(number)..].to_vec()
 }
 

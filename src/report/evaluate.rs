@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::facts::{Call, Decision, Did, Refund, RunFacts, facts_of_runs, usd};
 use super::imported::Trace;
-use super::story::{Call, Decision, Did, Refund, Story, stories, usd};
 use crate::base::json::count;
 use crate::base::text::{plural, preview};
 use crate::lab::answer_check::{claim, numbers, untruth};
@@ -55,7 +55,7 @@ pub struct Evaluation {
 type Finding = (Verdict, Vec<usize>, String);
 
 /// Id, name, and how it is judged.
-type Judge = (&'static str, &'static str, fn(&Story) -> Finding);
+type Judge = (&'static str, &'static str, fn(&RunFacts) -> Finding);
 
 /// All checks.
 const CHECKS: [Judge; 8] = [
@@ -71,17 +71,17 @@ const CHECKS: [Judge; 8] = [
 
 /// Judges every run of a trace.
 pub fn evaluate(trace: &Trace) -> Vec<Evaluation> {
-    stories(trace).iter().map(evaluate_run).collect()
+    facts_of_runs(trace).iter().map(evaluate_run).collect()
 }
 
-pub(super) fn evaluate_run(story: &Story) -> Evaluation {
+pub(super) fn evaluate_run(facts: &RunFacts) -> Evaluation {
     let check = |(id, name, judge): &Judge| {
-        let (verdict, mut records, sentence) = judge(story);
+        let (verdict, mut records, sentence) = judge(facts);
         records.sort_unstable();
         records.dedup();
         Check { id, name, verdict, records, sentence }
     };
-    Evaluation { run_id: story.run_id.clone(), records: story.records.len(), checks: CHECKS.iter().map(check).collect() }
+    Evaluation { run_id: facts.run_id.clone(), records: facts.records.len(), checks: CHECKS.iter().map(check).collect() }
 }
 
 fn pass(records: Vec<usize>, sentence: impl Into<String>) -> Finding {
@@ -96,19 +96,19 @@ fn not_applicable(records: Vec<usize>, sentence: impl Into<String>) -> Finding {
     (Verdict::NotApplicable, records, sentence.into())
 }
 
-fn finished(story: &Story) -> Finding {
-    let last = story.records.last().copied();
-    let Some((index, _, status)) = story.stop() else {
-        let kind = story.kinds.last().map_or("nothing", String::as_str);
+fn finished(facts: &RunFacts) -> Finding {
+    let last = facts.records.last().copied();
+    let Some((index, _, status)) = facts.stop() else {
+        let kind = facts.kinds.last().map_or("nothing", String::as_str);
         return fail(last.into_iter().collect(), format!("The trace ends with the record {kind} and has no `stop`."));
     };
     let acts = |kind: &str| {
         matches!(kind, "llm_request" | "llm_call" | "llm_retry" | "tool_call" | "tool_retry" | "tool_result" | "approval_request")
     };
-    let behind: Vec<usize> = story
+    let behind: Vec<usize> = facts
         .records
         .iter()
-        .zip(&story.kinds)
+        .zip(&facts.kinds)
         .filter(|(record, kind)| **record > index && acts(kind))
         .map(|(record, _)| *record)
         .collect();
@@ -120,15 +120,15 @@ fn finished(story: &Story) -> Finding {
         );
     }
     match status {
-        "done" => pass(vec![index], format!("The run stopped as done after {}.", plural(story.model_calls.len(), "model call"))),
+        "done" => pass(vec![index], format!("The run stopped as done after {}.", plural(facts.model_calls.len(), "model call"))),
         "" => not_applicable(vec![index], "The `stop` record does not say why."),
         status => fail(vec![index], format!("The run was stopped: {status}.")),
     }
 }
 
-fn refunded_once(story: &Story) -> Finding {
+fn refunded_once(facts: &RunFacts) -> Finding {
     let mut by_charge: BTreeMap<&str, Vec<Refund>> = BTreeMap::new();
-    for refund in story.refunds() {
+    for refund in facts.refunds() {
         match refund.charge {
             Some(charge) => by_charge.entry(charge).or_default().push(refund),
             None => return not_applicable(refund.records(), "The trace does not say what was refunded."),
@@ -168,15 +168,15 @@ fn refunded_once(story: &Story) -> Finding {
 }
 
 /// Calls that were carried out and need an approval; and those of which nobody knows whether they do.
-fn gated(story: &Story) -> (Vec<&Call>, Vec<&Call>) {
+fn gated(facts: &RunFacts) -> (Vec<&Call>, Vec<&Call>) {
     let mut gated = Vec::new();
     let mut unknown = Vec::new();
-    for call in story.calls.iter().filter(|call| call.started().is_some()) {
-        match story.flags(&call.tool) {
+    for call in facts.calls.iter().filter(|call| call.started().is_some()) {
+        match facts.flags(&call.tool) {
             Some(flags) if flags.irreversible => gated.push(call),
             Some(_) => {}
-            // Whoever asks about a tool takes it to be irreversible.
-            None if story.decisions.iter().any(|decision| decision.tool == call.tool) => gated.push(call),
+            // A program that asks about a tool takes it to be irreversible.
+            None if facts.decisions.iter().any(|decision| decision.tool == call.tool) => gated.push(call),
             None => unknown.push(call),
         }
     }
@@ -190,9 +190,9 @@ fn unknown_tools(calls: &[&Call]) -> Finding {
     not_applicable(records, format!("The trace does not say whether {} can be taken back or sent again.", names.join(", ")))
 }
 
-fn approved_by_person(story: &Story) -> Finding {
-    let (gated, unknown) = gated(story);
-    let approvals: Vec<&Decision> = story.decisions.iter().filter(|decision| decision.decision == "approved").collect();
+fn approved_by_person(facts: &RunFacts) -> Finding {
+    let (gated, unknown) = gated(facts);
+    let approvals: Vec<&Decision> = facts.decisions.iter().filter(|decision| decision.decision == "approved").collect();
     let mut records = Vec::new();
     let mut people: BTreeSet<&str> = BTreeSet::new();
     let mut unclear = None;
@@ -230,8 +230,8 @@ fn approved_by_person(story: &Story) -> Finding {
 }
 
 /// Each action uses up one approval of exactly its arguments that stands before it.
-fn approved_before(story: &Story) -> Finding {
-    let (gated, unknown) = gated(story);
+fn approved_before(facts: &RunFacts) -> Finding {
+    let (gated, unknown) = gated(facts);
     let mut used: BTreeSet<usize> = BTreeSet::new();
     let mut actions: BTreeSet<(&str, &str)> = BTreeSet::new();
     let mut records = Vec::new();
@@ -254,21 +254,21 @@ fn approved_before(story: &Story) -> Finding {
         };
         let free = |decision: &&Decision| of_tool(decision) && !used.contains(&decision.index);
         let before = |decision: &&Decision| decision.index < started;
-        let exact = story.decisions.iter().filter(free).filter(before).find(|decision| decision.args.as_deref() == Some(args));
+        let exact = facts.decisions.iter().filter(free).filter(before).find(|decision| decision.args.as_deref() == Some(args));
         if let Some(decision) = exact {
             used.insert(decision.index);
             records.extend([decision.index, started]);
             continue;
         }
         let shown = preview(args, 200);
-        let late = story.decisions.iter().filter(free).find(|decision| decision.args.as_deref() == Some(args));
+        let late = facts.decisions.iter().filter(free).find(|decision| decision.args.as_deref() == Some(args));
         if let Some(late) = late {
             return fail(
                 vec![started, late.index],
                 format!("{} ran in record {started}, before its approval in record {}.", call.tool, late.index),
             );
         }
-        let other = story.decisions.iter().filter(of_tool).rfind(before);
+        let other = facts.decisions.iter().filter(of_tool).rfind(before);
         return match other {
             Some(other) if other.args.is_none() => not_applicable(
                 vec![other.index, started],
@@ -299,16 +299,16 @@ fn approved_before(story: &Story) -> Finding {
     }
 }
 
-fn within_budget(story: &Story) -> Finding {
-    let from_stop = story.stop().filter(|(_, _, status)| *status == "budget_usd").and_then(|(_, stop, _)| usd(stop.get("limit")));
-    let limit = usd(story.limit("budget_usd")).or(from_stop);
-    let token_limit = story.limit("budget_tokens").and_then(count);
-    let records: Vec<usize> = story.model_calls.iter().map(|call| call.index).collect();
-    let (spent, unknown) = story.spent();
+fn within_budget(facts: &RunFacts) -> Finding {
+    let from_stop = facts.stop().filter(|(_, _, status)| *status == "budget_usd").and_then(|(_, stop, _)| usd(stop.get("limit")));
+    let limit = usd(facts.limit("budget_usd")).or(from_stop);
+    let token_limit = facts.limit("budget_tokens").and_then(count);
+    let records: Vec<usize> = facts.model_calls.iter().map(|call| call.index).collect();
+    let (spent, unknown) = facts.spent();
     let Some(limit) = limit else {
         return not_applicable(Vec::new(), "The trace does not say what the budget was.");
     };
-    let doubtful = story.in_doubt.len() + usize::from(story.open_request.is_some());
+    let doubtful = facts.in_doubt.len() + usize::from(facts.open_request.is_some());
     let doubt = if doubtful == 0 { String::new() } else { format!(", with {} in doubt", plural(doubtful, "model call")) };
     let figures = format!("{} of {} USD{doubt}", spent.usd(), limit.usd());
     if spent > limit {
@@ -320,7 +320,7 @@ fn within_budget(story: &Story) -> Finding {
     if records.is_empty() && doubtful == 0 {
         return not_applicable(Vec::new(), "The model was not called.");
     }
-    let tokens = story
+    let tokens = facts
         .model_calls
         .iter()
         .try_fold(0_u64, |sum, call| Some(sum.saturating_add(call.input_tokens?).saturating_add(call.output_tokens?)));
@@ -332,11 +332,11 @@ fn within_budget(story: &Story) -> Finding {
     }
 }
 
-fn no_blind_retry(story: &Story) -> Finding {
+fn no_blind_retry(facts: &RunFacts) -> Finding {
     let mut records = Vec::new();
     let mut retries = 0;
     let mut unclear: Vec<&Call> = Vec::new();
-    for call in story.calls.iter().filter(|call| call.started().is_some()) {
+    for call in facts.calls.iter().filter(|call| call.started().is_some()) {
         let sent = call.sent().len().max(1);
         let failures = call.events.iter().filter(|event| matches!(event.what, Did::Failed { .. })).count();
         let repeats = (sent - 1).max(failures);
@@ -345,7 +345,7 @@ fn no_blind_retry(story: &Story) -> Finding {
             records.extend(call.records());
         }
         let unknown = call.unknown_attempts();
-        match (story.flags(&call.tool), unknown.first()) {
+        match (facts.flags(&call.tool), unknown.first()) {
             (_, None) => {}
             (Some(flags), _) if flags.repeatable => {}
             (None, Some(_)) => unclear.push(call),
@@ -362,7 +362,7 @@ fn no_blind_retry(story: &Story) -> Finding {
             }
         }
     }
-    let sent = story.calls.iter().filter(|call| call.started().is_some()).count();
+    let sent = facts.calls.iter().filter(|call| call.started().is_some()).count();
     match (unclear.is_empty(), sent) {
         (false, _) => unknown_tools(&unclear),
         (true, 0) => not_applicable(Vec::new(), "No tool was called."),
@@ -375,31 +375,31 @@ fn no_blind_retry(story: &Story) -> Finding {
     }
 }
 
-fn answer_is_true(story: &Story) -> Finding {
-    let Some((index, said)) = story.answer() else {
+fn answer_is_true(facts: &RunFacts) -> Finding {
+    let Some((index, said)) = facts.answer() else {
         return not_applicable(Vec::new(), "No answer to the customer is recorded.");
     };
     let mut records = vec![index];
-    let refunds = story.refunds();
+    let refunds = facts.refunds();
     if let Some(doubtful) = refunds.iter().find(|refund| !refund.is_certain) {
         records.extend(doubtful.records());
         return not_applicable(records, "Whether the refund was made is not known, so neither is what would be true.");
     }
     let results = refunds.iter().flat_map(|refund| &refund.calls).filter_map(|call| call.result.as_ref());
     records.extend(results.map(|result| result.index));
-    let escalations: Vec<&Call> = story.calls.iter().filter(|call| call.is_hand_over()).collect();
+    let escalations: Vec<&Call> = facts.calls.iter().filter(|call| call.is_hand_over()).collect();
     let mut known: Vec<(&str, &str)> =
         refunds.iter().filter_map(|refund| Some((refund.charge.or(refund.number)?, refund.number?))).collect();
     let made = known.len();
     // What others refunded need not be told, but may be.
-    let seen: Vec<(&str, usize)> = story
+    let seen: Vec<(&str, usize)> = facts
         .refunds_seen
         .iter()
         .map(|(number, record)| (number.as_str(), *record))
         .filter(|(number, _)| said.contains(number))
         .collect();
     known.extend(seen.iter().map(|(number, _)| (*number, *number)));
-    if made == 0 && seen.is_empty() && story.others_refunded && claim(said).is_some() {
+    if made == 0 && seen.is_empty() && facts.others_refunded && claim(said).is_some() {
         return not_applicable(
             records,
             "The answer tells of a refund that this run did not make; the trace shows that there was one before.",
@@ -422,7 +422,7 @@ fn answer_is_true(story: &Story) -> Finding {
                 format!("The answer tells of {number}: this run did not make it, and record {record} shows that there is one."),
             )
         }
-        (0, None) if story.others_refunded => pass(records, "This run made no refund, and the answer tells of none."),
+        (0, None) if facts.others_refunded => pass(records, "This run made no refund, and the answer tells of none."),
         (0, None) => pass(records, "There is no refund, and the answer tells of none."),
         _ if told == 0 => {
             records.extend(escalations.iter().flat_map(|call| call.records()));
@@ -439,21 +439,21 @@ fn sentence(clause: &str) -> String {
     first.into_iter().chain(characters).chain(['.']).collect()
 }
 
-fn complete(story: &Story) -> Finding {
-    if let Some((_, first)) = story.gaps.first() {
-        let more = story.gaps.len() - 1;
+fn complete(facts: &RunFacts) -> Finding {
+    if let Some((_, first)) = facts.gaps.first() {
+        let more = facts.gaps.len() - 1;
         let rest = if more == 0 { String::new() } else { format!("; and {more} more") };
-        let records = story.gaps.iter().map(|(index, _)| *index).collect();
+        let records = facts.gaps.iter().map(|(index, _)| *index).collect();
         return fail(records, format!("Something is missing: {first}{rest}."));
     }
-    let (Some(first), Some(last)) = (story.steps.first(), story.steps.last()) else {
+    let (Some(first), Some(last)) = (facts.steps.first(), facts.steps.last()) else {
         return not_applicable(Vec::new(), "The trace has no model call with a step.");
     };
-    let ends: Vec<usize> = [story.records.first(), story.records.last()].into_iter().flatten().copied().collect();
-    let is_open = story.open_request.is_some()
-        || story.open_question.is_some()
-        || story.calls.iter().any(|call| call.result.is_none() && !call.events.is_empty());
-    let journal = match (story.has.requests && story.has.intents, is_open) {
+    let ends: Vec<usize> = [facts.records.first(), facts.records.last()].into_iter().flatten().copied().collect();
+    let is_open = facts.open_request.is_some()
+        || facts.open_question.is_some()
+        || facts.calls.iter().any(|call| call.result.is_none() && !call.events.is_empty());
+    let journal = match (facts.has.requests && facts.has.intents, is_open) {
         (false, _) => "",
         (true, false) => ", every intent has its outcome",
         (true, true) => ", and every intent has its outcome but the last, at which the trace ends",

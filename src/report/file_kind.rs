@@ -49,7 +49,7 @@ impl FileKind {
                 _ if fields.contains_key("messages") => FileKind::Checkpoint,
                 _ if fields.contains_key("script") => FileKind::Scenario,
                 _ if fields.contains_key("resourceSpans") => FileKind::Otlp,
-                // One of each that nothing else has: what is missing is named by whoever reads it.
+                // One of each that nothing else has: what is missing is named when the file is read.
                 _ if fields.contains_key("seen_calls") || fields.contains_key("llm_calls") => FileKind::Checkpoint,
                 _ if fields.contains_key("deeds") => FileKind::Run,
                 _ if fields.contains_key("choices") => FileKind::Replay,

@@ -27,14 +27,14 @@ pub fn gaps_ahead(session: &Session, store: &MemoryStore) -> Value {
             ("when", when.as_str().into()),
             ("step", agent.run().state.step.into()),
             ("place", place_of(&effect.kind).into()),
-            ("label", gap_label(&effect.kind, when).into()),
+            ("label", gap_label(&ahead.scenario().tools, &effect.kind, when).into()),
         ]));
     };
     note(&ahead);
     for _ in 0..GAP_LIMIT {
         match ahead.tick(&mut store) {
             Tick::Happened { .. } | Tick::Answered => note(&ahead),
-            // A scenario that kills the agent by itself goes on behind its own crash.
+            // A scenario that kills the agent by itself continues after its own crash.
             Tick::Crashed { .. } => {
                 if ahead.resume(&mut store).is_err() {
                     break;

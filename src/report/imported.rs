@@ -3,7 +3,7 @@
 //! A file is somebody's evidence: nothing of it is lost or corrected. The bytes are kept as they are, and every line is read for
 //! itself. A line is a record of this program, or a record with something missing, unknown or wrong, which is named, or it cannot
 //! be read, and then it says why. Refused is only what is no trace at all. (The reader of a run's own storage,
-//! [`read_log`](crate::record::read_log), is strict instead: an agent goes on from it.)
+//! [`read_log`](crate::record::read_log), is strict instead: an agent continues from it.)
 
 mod reader;
 
@@ -14,12 +14,13 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::describe::Tone;
-use super::view::{RecordView, lone_record_view};
+use super::view::{RecordView, record_view};
 use crate::agent::state::AgentState;
 use crate::base::json::{ReadError, parse, pretty, wrong};
 use crate::base::money::number;
 use crate::base::text::preview;
 use crate::log::checkpoint;
+use crate::log::trace::{Entry, Lane, Traces};
 use crate::record::{Record, RecordBody, Status};
 
 pub use reader::TraceReader;
@@ -53,6 +54,7 @@ pub struct Trace {
     bytes: Arc<[u8]>,
     lines: Vec<Line>,
     runs: Vec<RunSummary>,
+    traces: Traces,
     start_ms: u64,
 }
 
@@ -102,7 +104,11 @@ type Type = (&'static str, &'static [(&'static str, &'static str)], &'static [&'
 
 /// The types of records: the fields that each has, with what stands in for a missing one, and the fields that it may have.
 const TYPES: [Type; 15] = [
-    ("run_start", &[("scenario", "\"\""), ("seed", "0"), ("mechanisms", "{}"), ("limits", "{}")], &["traceparent", "tracestate"]),
+    (
+        "run_start",
+        &[("scenario", "\"\""), ("seed", "0"), ("mechanisms", "{}"), ("limits", "{}")],
+        &["format", "traceparent", "tracestate"],
+    ),
     ("llm_request", &[("attempt", "1"), ("projected_usd", "0")], &[]),
     (
         "llm_call",
@@ -117,9 +123,13 @@ const TYPES: [Type; 15] = [
         ],
         &["plan", "usage_partial"],
     ),
-    ("llm_retry", &[("attempt", "1"), ("error", "\"\""), ("backoff_s", "0"), ("until", "0")], &[]),
-    ("tool_retry", &[("tool", "\"\""), ("attempt", "1"), ("error", "\"\""), ("backoff_s", "0"), ("until", "0")], &[]),
-    ("approval_request", &[("tool", "\"\""), ("args", "null"), ("approval_key", "\"\"")], &[]),
+    ("llm_retry", &[("attempt", "1"), ("error", "\"\""), ("backoff_s", "0"), ("until", "0")], &["code"]),
+    (
+        "tool_retry",
+        &[("tool", "\"\""), ("attempt", "1"), ("error", "\"\""), ("backoff_s", "0"), ("until", "0")],
+        &["call_id", "code"],
+    ),
+    ("approval_request", &[("tool", "\"\""), ("args", "null"), ("approval_key", "\"\"")], &["kind", "call_id"]),
     (
         "approval",
         &[
@@ -130,7 +140,7 @@ const TYPES: [Type; 15] = [
             ("approver", "\"\""),
             ("reused", "false"),
         ],
-        &["note"],
+        &["kind", "call_id", "note"],
     ),
     (
         "tool_call",
@@ -144,14 +154,14 @@ const TYPES: [Type; 15] = [
         ],
         &[],
     ),
-    ("tool_result", &[("tool", "\"\""), ("call_id", "\"\""), ("ok", "true"), ("result", "null")], &["preview"]),
-    ("replan", &[("reason", "\"\"")], &[]),
+    ("tool_result", &[("tool", "\"\""), ("call_id", "\"\""), ("ok", "true"), ("result", "null")], &["code", "preview"]),
+    ("replan", &[("reason", "\"\"")], &["call_id"]),
     ("guard", &[("guard", "\"running\""), ("observed", "null"), ("limit", "null")], &[]),
     ("checkpoint", &[("bytes", "0"), ("generation", "0")], &[]),
     ("resume", &[("from_step", "0"), ("records_replayed", "0")], &["checkpoint_generation", "in_doubt"]),
     // Whatever else explains a stop belongs to it.
     ("stop", &[("status", "\"running\""), ("used", "null")], &[]),
-    ("crash", &[("at", "\"\"")], &[]),
+    ("crash", &[("at", "\"\"")], &["point"]),
 ];
 
 /// The fields of every record.
@@ -168,7 +178,13 @@ impl Trace {
     /// A log as a trace.
     pub fn of_log(log: &[Arc<Record>]) -> Trace {
         let text: String = log.iter().map(|record| record.to_line() + "\n").collect();
-        Trace::read(text.as_bytes()).unwrap_or(Trace { bytes: [].into(), lines: Vec::new(), runs: Vec::new(), start_ms: 0 })
+        Trace::read(text.as_bytes()).unwrap_or(Trace {
+            bytes: [].into(),
+            lines: Vec::new(),
+            runs: Vec::new(),
+            traces: Traces::default(),
+            start_ms: 0,
+        })
     }
 
     /// The file as it was, byte for byte: what an export writes.
@@ -206,6 +222,11 @@ impl Trace {
         self.value(index).map(|value| pretty(&value))
     }
 
+    /// What the lines mean together.
+    pub fn traces(&self) -> &Traces {
+        &self.traces
+    }
+
     /// All records that can be read.
     pub fn records(&self) -> Vec<Record> {
         (0..self.lines.len()).filter_map(|index| self.record(index)).collect()
@@ -241,12 +262,11 @@ impl Trace {
     fn row_of(&self, index: usize, record: Option<Record>, value: &Value) -> TraceRow {
         let line = &self.lines[index];
         let text = String::from_utf8_lossy(&self.bytes[line.start..line.end]).trim_end_matches('\r').to_string();
-        let Some(record) = record else {
+        let Some((record, (role, trace))) = record.zip(self.traces.find(index)) else {
             return self.broken_row(index, text);
         };
         let at_ms = record.ts_ms.saturating_sub(self.start_ms);
-        let record = Arc::new(record);
-        let mut view = RecordView { index, at_ms, ..lone_record_view(&record, text) };
+        let mut view = RecordView { index, at_ms, ..record_view(&record, text, role, trace) };
         let (form, remarks) = match &line.form {
             Form::Foreign(remarks) => {
                 let extra = more_in(value, remarks);
@@ -275,6 +295,10 @@ impl Trace {
             attempt: None,
             text: error,
             tone: Tone::Bad,
+            lane: Lane::Storage,
+            group: index,
+            opens: None,
+            closes: Vec::new(),
             line: text,
         };
         TraceRow { record, line_number: line.number, form: "broken", remarks: Remarks::default() }
@@ -320,25 +344,39 @@ fn refused(line: usize, message: &str) -> ImportError {
     ImportError { line, message: message.to_string() }
 }
 
-/// What one line is, the record in it, and the JSON in it. `is_last`: the file ends in it.
-fn form_of(line: &[u8], is_last: bool) -> (Form, Option<Record>, Value) {
-    let broken = |error: String| {
+/// A line that was read.
+struct ReadLine {
+    form: Form,
+    record: Option<Record>,
+    /// What stands in it, with stand-ins for what is missing.
+    value: Value,
+    /// As it was written: the run that it names, and the rest.
+    run_id: Option<String>,
+    entry: Entry,
+}
+
+/// Reads one line. `is_last`: the file ends in it.
+fn read_line(line: &[u8], is_last: bool) -> ReadLine {
+    let broken = |form| ReadLine { form, record: None, value: Value::Null, run_id: None, entry: Entry::unreadable() };
+    let broken_by = |error: String| {
         let cut = if is_last { "the last line was cut: " } else { "" };
-        (Form::Broken(format!("{cut}{error}").into()), None, Value::Null)
+        broken(Form::Broken(format!("{cut}{error}").into()))
     };
     let text = match std::str::from_utf8(line) {
         Ok(text) => text,
-        Err(error) => return broken(format!("not UTF-8 text from byte {} of the line on", error.valid_up_to() + 1)),
+        Err(error) => return broken_by(format!("not UTF-8 text from byte {} of the line on", error.valid_up_to() + 1)),
     };
     match parse_line(text) {
         Ok((value, not_json)) if value.is_object() => {
+            let run_id = value.get("run_id").and_then(Value::as_str).map(str::to_string);
+            let entry = Entry::read(&value);
             let (record, mut remarks, value) = complete(value);
             remarks.wrong.extend(not_json.map(|word| format!("{word}: JSON has no such number; it is read as null")));
             let form = if remarks.is_empty() { Form::Known } else { Form::Foreign(Box::new(remarks)) };
-            (form, record, value)
+            ReadLine { form, record, value, run_id, entry }
         }
-        Ok((other, _)) => (Form::Broken(wrong("$", "an object", &other).message().into()), None, Value::Null),
-        Err(error) => broken(in_one_line(&error)),
+        Ok((other, _)) => broken(Form::Broken(wrong("$", "an object", &other).message().into())),
+        Err(error) => broken_by(in_one_line(&error)),
     }
 }
 

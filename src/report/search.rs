@@ -15,6 +15,7 @@ use crate::lab::mechanisms::{Mechanism, Mechanisms};
 use crate::lab::replay::{Command, CommandKind};
 use crate::lab::session::Setup;
 use crate::log::store::{MemoryStore, Store};
+use crate::record::ApprovalStatus;
 
 /// How far a search is.
 pub fn progress(progress: SearchProgress, restarted: bool) -> Value {
@@ -50,7 +51,8 @@ pub fn verdicts<S: SearchStore>(explorer: &Explorer<S>) -> Value {
             "held_ends": explorer.held_ends(place),
         })
     };
-    (0..INVARIANTS.len()).map(verdict).collect()
+    let concerns = |place: &usize| (INVARIANTS[*place].concerns)(explorer.scenario());
+    (0..INVARIANTS.len()).filter(concerns).map(verdict).collect()
 }
 
 /// The shortest run that the search has for an invariant, with its twin; `null` if there is none.
@@ -134,7 +136,7 @@ fn commands(story: &ExploredRun<MemoryStore>) -> Option<String> {
             Choice::Approve | Choice::Deny => {
                 let decision = decision(node.session.scenario(), *choice == Choice::Approve);
                 let approver = decision.approver.strip_prefix("human:").unwrap_or(&decision.approver).into();
-                CommandKind::Decide { approved: decision.approved, approver, note: decision.note }
+                CommandKind::Decide { approved: decision.status == ApprovalStatus::Approved, approver, note: decision.note }
             }
             Choice::Expire | Choice::Fault(_) => return None,
         };
@@ -246,7 +248,7 @@ pub fn replayed(replay: &Replay, setup: &Setup) -> Result<Value, Misfit> {
         let invariant = INVARIANTS.iter().find(|invariant| invariant.id == breach.id)?;
         Some(json!({"id": breach.id, "name": invariant.name, "clause": breach.explanation}))
     });
-    // As much may go wrong as the file says, and then the run goes on to its end.
+    // As much may go wrong as the file says, and then the run continues to its end.
     let bounds = Bounds { crashes: u8::MAX, faults: u8::MAX, decisions: u8::MAX, states: 1 };
     let choices = replay.all_choices(setup)?;
     let story = Explorer::new(setup.clone(), bounds).ok().and_then(|explorer| explorer.finish_plainly(&choices).ok());

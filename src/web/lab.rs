@@ -1,5 +1,8 @@
 //! `Lab`: a session and its storage, for JavaScript.
 
+mod options;
+mod stored;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -7,25 +10,22 @@ use serde_json::{Map, Value};
 use wasm_bindgen::prelude::*;
 
 use super::local_store::LocalStore;
-use super::runs::{SESSION_VERSION, check_version, scenario_info, unreadable};
-use super::{draw, lab_error, scenario_of, to_js};
-use crate::agent::protocol::{Decision, EffectKind};
-use crate::agent::state::AgentState;
-use crate::base::json::{Fields, ReadError, compact, count, parse, pretty, read};
-use crate::lab::crash_points::RunProgress;
-use crate::lab::ledger::Row;
-use crate::lab::mechanisms::{Mechanism, Mechanisms};
+use super::runs::{scenario_info, unreadable};
+use super::{lab_error, scenario_of, to_js};
+use crate::agent::protocol::EffectKind;
+use crate::base::json::{Fields, compact, parse, pretty, read};
 use crate::lab::replay::{Command, CommandKind, Until, replay};
 use crate::lab::scenario::When;
 use crate::lab::session::{Session, SessionError, Setup, Tick};
 use crate::log::checkpoint;
-use crate::log::store::{LogDamage, MemoryStore, Store, StoreError};
-use crate::record::{Status, object};
+use crate::log::store::{MemoryStore, StoreError};
+use crate::record::{Decision, object};
 use crate::report::gaps::gaps_ahead;
-use crate::report::imported::read_checkpoint;
 use crate::report::view::{
-    HostFacts, Known, RecordView, effect_in_flight, record_detail, record_views, snapshots_view, view, view_at,
+    HostFacts, Known, LogRows, RecordView, effect_in_flight, record_detail, snapshots_view, view, view_at,
 };
+use options::{Options, origin_of, run_id_of};
+use stored::{AnyStore, Kept, read_rows, read_session, write_session};
 
 /// A run in the lab.
 #[wasm_bindgen]
@@ -42,33 +42,13 @@ pub struct Lab {
     shown: HostFacts,
     /// Records whose bytes are counted in `shown`.
     counted_records: usize,
+    /// The log as the list shows it.
+    rows: LogRows,
     branch: u32,
     /// The checkpoint of another run with which it began, as JSON text.
     origin: Option<String>,
     /// What was done to the run, so that it can be done again.
     commands: Vec<Command>,
-}
-
-/// Storage in memory or in localStorage.
-enum AnyStore {
-    Memory(MemoryStore),
-    Local(LocalStore),
-}
-
-impl AnyStore {
-    fn inner(&self) -> &dyn Store {
-        match self {
-            AnyStore::Memory(store) => store,
-            AnyStore::Local(store) => store,
-        }
-    }
-
-    fn inner_mut(&mut self) -> &mut dyn Store {
-        match self {
-            AnyStore::Memory(store) => store,
-            AnyStore::Local(store) => store,
-        }
-    }
 }
 
 #[wasm_bindgen]
@@ -194,7 +174,7 @@ impl Lab {
         };
         let note = Some(note.trim()).filter(|note| !note.is_empty()).map(Arc::from);
         let name = Some(approver.trim()).filter(|name| !name.is_empty()).unwrap_or("somebody");
-        let decision = Decision { approved, approver: format!("human:{name}").into(), note: note.clone() };
+        let decision = Decision::new(approved, format!("human:{name}"), note.clone());
         self.read_others();
         let half_step = self.session.half_step();
         self.session.decide(approval_key, decision).map_err(session_error)?;
@@ -288,14 +268,14 @@ impl Lab {
 
     /// The records from a place of the log on.
     #[wasm_bindgen(unchecked_return_type = "RecordView[]")]
-    pub fn records(&self, from: usize) -> Result<JsValue, JsValue> {
-        to_js(&record_views(self.session.log(), from).iter().map(RecordView::to_json).collect())
+    pub fn records(&mut self, from: usize) -> Result<JsValue, JsValue> {
+        to_js(&self.rows.views(self.session.log(), from).iter().map(RecordView::to_json).collect())
     }
 
     /// A record with what it did.
     #[wasm_bindgen(unchecked_return_type = "RecordDetail")]
-    pub fn record(&self, index: usize) -> Result<JsValue, JsValue> {
-        let detail = record_detail(&self.session, index);
+    pub fn record(&mut self, index: usize) -> Result<JsValue, JsValue> {
+        let detail = record_detail(&self.session, &mut self.rows, index);
         to_js(&detail.ok_or_else(|| lab_error("not_found", &format!("there is no record {index}")))?)
     }
 
@@ -371,226 +351,12 @@ impl Lab {
             log_damage: None,
             shown: HostFacts::default(),
             counted_records: 0,
+            rows: LogRows::default(),
             branch: 0,
             origin: None,
             commands: Vec::new(),
         }
     }
-
-    /// Takes note of what is in storage, and of what is wrong with it.
-    fn read_storage(&mut self) {
-        let durable = self.store.inner().read();
-        self.shown.snapshots = snapshots_view(&durable.snapshots);
-        self.log_damage = durable.log_damage.map(|LogDamage { message, is_torn_end }| match is_torn_end {
-            true => format!(
-                "The last record was cut in the middle of a write and is left out; nothing had been decided on it ({message})."
-            ),
-            false => format!("The log is damaged. It is shown up to there, and the run cannot go on from it ({message})."),
-        });
-    }
-
-    /// Takes up what others have written: there is one world and one log, whoever drives an agent on them.
-    fn read_others(&mut self) {
-        let AnyStore::Local(store) = &self.store else {
-            return;
-        };
-        let (rows, log) = (self.session.world().rows(), self.session.log());
-        let has_unsaved = rows.len() > self.saved_rows;
-        let is_new = store.has_in_series("world", rows.len()) || store.has_in_series("log", log.len());
-        if has_unsaved || !is_new || !store.is_same_run() {
-            return;
-        }
-        // A row that cannot be read is named when the run is opened next.
-        let new_rows = read_rows(store, rows.len()).unwrap_or_default();
-        let rows: Vec<_> = rows.iter().cloned().chain(new_rows).collect();
-        let stored = store.read().records;
-        let log = if stored.len() > log.len() { stored } else { log.to_vec() };
-        self.saved_rows = rows.len();
-        self.session.take_up(rows, log);
-        self.counted_records = 0;
-        self.shown.log_bytes = 0;
-        self.read_storage();
-    }
-
-    /// True if another agent has the run, and there may be one only.
-    fn is_kept_out(&self, store: &LocalStore) -> bool {
-        self.session.mechanisms().has(Mechanism::SingleWriter) && !store.is_owner()
-    }
-
-    /// Writes what has changed outside the agent. The world does not stop because this page cannot write it down.
-    fn save_session(&mut self) {
-        let AnyStore::Local(store) = &self.store else {
-            return;
-        };
-        if !store.is_same_run() {
-            return;
-        }
-        let rows = self.session.world().rows();
-        let save_rows = || {
-            for (index, row) in rows.iter().enumerate().skip(self.saved_rows) {
-                store.set_in_series("world", index, &row.to_line())?;
-            }
-            if self.is_kept_out(store) {
-                Ok(())
-            } else {
-                store.set("session", &write_session(&self.session, self.branch, &self.commands))
-            }
-        };
-        self.warning = match save_rows() {
-            Ok(()) => {
-                self.saved_rows = rows.len();
-                None
-            }
-            Err(error) => Some(format!("{error} What happens now is gone with the page.")),
-        };
-    }
-}
-
-fn read_rows(store: &LocalStore, from: usize) -> Result<Vec<Arc<Row>>, ReadError> {
-    store.series("world", from).iter().map(|line| Row::from_line(line).map(Arc::new)).collect()
-}
-
-fn write_session(session: &Session, branch: u32, commands: &[Command]) -> String {
-    let progress = session.progress();
-    let scenario = session.scenario();
-    let question_open = session.world().inbox().iter().any(|question| question.decided.is_none());
-    let step = session.log().last().map_or(0, |record| record.step);
-    let mut fields = Map::new();
-    let mut put = |key: &str, value: Value| {
-        fields.insert(key.to_string(), value);
-    };
-    put("version", SESSION_VERSION.into());
-    put("task_id", Value::from(&*scenario.task_id));
-    put("scenario_id", Value::from(scenario.id.as_str()));
-    put("scenario_title", Value::from(scenario.title.as_str()));
-    put("step", step.into());
-    // Storage that took no more is the one status that is not final: with room again the run goes on.
-    let status = session.status().filter(|status| *status != Status::StorageFailed);
-    put("status", status.map_or(Value::Null, |status| status.as_str().into()));
-    put("question_open", question_open.into());
-    put("branch", branch.into());
-    put("moment", session.half_step().into());
-    put("rows", session.world().rows().len().into());
-    put("alive", (session.agent().is_some() && session.status().is_none()).into());
-    put("deeds", commands.iter().map(Command::to_json).collect());
-    put("saved_at_ms", (now_ms() as u64).into());
-    put("seed", session.config().seed.into());
-    put("mechanisms", session.mechanisms().to_json());
-    put("effects", progress.effects.into());
-    put("crashes", progress.crashes.into());
-    put("resumes", progress.resumes.into());
-    put("spots_met", progress.points_met.iter().copied().map(Value::from).collect());
-    compact(&Value::Object(fields))
-}
-
-/// The wall clock, for people who look for a run of last week. Nothing of a run depends on it.
-fn now_ms() -> f64 {
-    js_sys::Date::now()
-}
-
-/// What is stored of a run beside log, checkpoint and the world's books.
-struct Kept {
-    mechanisms: Mechanisms,
-    seed: u64,
-    progress: RunProgress,
-    branch: u32,
-    commands: Vec<Command>,
-    /// Rows of the world's books. There may be more of them, as they are written first.
-    rows: u64,
-}
-
-fn read_session(text: &str) -> Result<Kept, ReadError> {
-    read(&parse(text)?, "$", |from| {
-        check_version(from);
-        let met = |value: &Value| count(value).and_then(|met| u32::try_from(met).ok()).unwrap_or(0);
-        let progress = RunProgress {
-            effects: from.u64("effects"),
-            crashes: from.u32("crashes"),
-            resumes: from.u32("resumes"),
-            points_met: from.array("spots_met").iter().map(met).collect(),
-        };
-        let mut commands = from.optional("deeds", Command::read_list).unwrap_or_default();
-        // Whose agent was alive when it was last heard of has lost it with its page.
-        if from.optional("alive", Fields::bool).unwrap_or(false) {
-            commands.push(Command { half_step: from.u64("moment"), kind: CommandKind::KillUnrecorded });
-        }
-        Kept {
-            mechanisms: Mechanisms::from_json(&from.object("mechanisms")),
-            seed: from.u64("seed"),
-            progress,
-            branch: from.optional("branch", Fields::u32).unwrap_or(0),
-            commands,
-            rows: from.optional("rows", Fields::u64).unwrap_or(0),
-        }
-    })
-}
-
-/// What `start` is given.
-struct Options {
-    scenario: String,
-    mechanisms: Option<Mechanisms>,
-    seed: Option<String>,
-    is_local: bool,
-    branch: u32,
-    checkpoint: Option<String>,
-}
-
-impl Options {
-    fn of(value: &JsValue) -> Result<Options, JsValue> {
-        let bad = |message: String| lab_error("bad_argument", &message);
-        let field = |name: &str| js_sys::Reflect::get(value, &name.into()).unwrap_or(JsValue::UNDEFINED);
-        let storage = field("storage").as_string().unwrap_or_default();
-        let given = field("mechanisms");
-        let mechanisms = if given.is_undefined() || given.is_null() {
-            None
-        } else {
-            let text = js_sys::JSON::stringify(&given)
-                .map(String::from)
-                .map_err(|_| bad("`mechanisms` is not plain data".to_string()))?;
-            let given = parse(&text).and_then(|value| read(&value, "mechanisms", Mechanisms::from_json));
-            Some(given.map_err(|error| bad(error.to_string()))?)
-        };
-        Ok(Options {
-            scenario: field("scenario").as_string().ok_or_else(|| bad("`scenario` has to be JSON text".to_string()))?,
-            mechanisms,
-            seed: field("seed").as_string(),
-            branch: field("branch").as_f64().map_or(0, |branch| branch as u32),
-            checkpoint: field("checkpoint").as_string(),
-            is_local: match storage.as_str() {
-                "local" => true,
-                "memory" => false,
-                other => return Err(bad(format!("`storage` is local or memory, not `{other}`"))),
-            },
-        })
-    }
-}
-
-impl Options {
-    fn setup(&self) -> Result<Setup, JsValue> {
-        let scenario = scenario_of(&self.scenario)?;
-        let seed = match &self.seed {
-            Some(text) => text
-                .parse()
-                .map_err(|_| lab_error("bad_argument", &format!("a seed is a number from 0 to 2^64-1, not `{text}`")))?,
-            None => drawn_seed()?,
-        };
-        let mechanisms = self.mechanisms.unwrap_or(scenario.mechanisms);
-        Ok(Setup { mechanisms, scenario, seed, interactive: true, branch: self.branch })
-    }
-}
-
-/// The checkpoint with which a run begins, from its JSON text.
-fn origin_of(checkpoint: Option<&str>) -> Result<Option<AgentState>, JsValue> {
-    checkpoint.map(read_checkpoint).transpose().map_err(|error| lab_error("damaged", &error.to_string()))
-}
-
-fn run_id_of(setup: &Setup, origin: Option<&AgentState>) -> Arc<str> {
-    origin.map_or_else(|| setup.run_id(), |state| setup.run_id_from(state))
-}
-
-/// A fresh seed of 32 bits: short enough for a link.
-fn drawn_seed() -> Result<u64, JsValue> {
-    draw().map(u64::from).map_err(|message| lab_error("storage", &message))
 }
 
 fn store_error(error: StoreError) -> JsValue {

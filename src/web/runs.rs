@@ -1,6 +1,5 @@
 //! What the page can start from: scenarios, and runs in localStorage.
 
-use std::collections::BinaryHeap;
 use std::fmt;
 
 use serde_json::Value;
@@ -48,7 +47,8 @@ pub fn mechanisms() -> Result<JsValue, JsValue> {
 pub fn saved_runs() -> Result<JsValue, JsValue> {
     let run_of = |key: &String| key.strip_prefix(PREFIX)?.strip_suffix("/session").map(str::to_string);
     let keys = local_storage().map(|storage| keys(&storage)).unwrap_or_default();
-    let runs = keys.iter().filter_map(run_of).collect::<BinaryHeap<String>>().into_sorted_vec();
+    let mut runs: Vec<String> = keys.iter().filter_map(run_of).collect();
+    runs.sort_unstable();
     to_js(&runs.iter().map(|run_id| saved_run(run_id)).collect())
 }
 

@@ -59,7 +59,7 @@ pub fn mcp_request_of(line: &str, tracestate: Option<String>) -> Result<Option<S
 #[wasm_bindgen]
 pub fn mcp_tools(scenario: &str) -> Result<String, JsValue> {
     let scenario = scenario_of(scenario)?;
-    let tools: serde_json::Value = scenario.tools.iter().map(mcp::definition).collect();
+    let tools: serde_json::Value = scenario.tools.iter().map(|tool| mcp::definition(&tool.spec)).collect();
     Ok(pretty(&tools))
 }
 

@@ -121,6 +121,13 @@ export interface RecordView {
   /** A short line that says what happened. */
   text: string;
   tone: 'plain' | 'good' | 'bad' | 'wait';
+  lane: 'model' | 'tools' | 'person' | 'storage';
+  /** The first of the neighbouring records about the same call: this one, if it begins such a group or stands alone. */
+  group: number;
+  /** What begins with it: a call with all its attempts, of the model, of a tool or on a person, or one more attempt. */
+  opens: 'call' | 'attempt' | null;
+  /** What ends with it, each with the record with which it began. */
+  closes: { from: number; span: 'call' | 'attempt' }[];
   /** The line as it stands in the log: JSON text of a `LogRecord`. */
   line: string;
 }

@@ -62,7 +62,7 @@ test('a reload in the middle is a crash, and the run is offered and resumed', as
   assert.equal((await lab.books()).questions, 1, 'the question is still in the inbox');
 
   await page
-    .locator('.stand')
+    .locator('.run-status')
     .getByRole('button', { name: /Resume/ })
     .click();
   await lab.leaves('agent gone');

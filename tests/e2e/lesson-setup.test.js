@@ -64,7 +64,7 @@ test('a run with other mechanisms settles no bet, and the lesson says so', async
 });
 
 test('a lesson whose mechanism is switched off before the run does not trap its reader', async () => {
-  const { page, lab, me, astray, again, verdict, bet, ...lesson } = await openLesson(2);
+  const { lab, me, astray, again, verdict, bet, ...lesson } = await openLesson(2);
   await bet('Still 4').click();
   await lesson.switch('Retries in the loop');
   await astray.getByText('“Retries in the loop” is off in this run').waitFor();

@@ -455,7 +455,7 @@ test('without storage, and with a damaged one, the lessons say so and go on', as
   await page.evaluate(() => (localStorage['crashlab:lessons'] = '{"version": 1, "lessons": 7'));
   await page.goto('about:blank');
   const { page: second } = await openLab({ context, path: '?speed=max#lessons' });
-  await second.getByText('cannot be read. The lessons begin anew').waitFor();
+  await second.getByText('cannot be read. The lessons start over').waitFor();
   await second.locator('.contents').waitFor();
 
   await context.addInitScript(() => {
@@ -490,4 +490,21 @@ test('a lesson shows the part of the core that it is about', async () => {
   );
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
+});
+
+test('a link names a lesson by its id, and one with its number leads to the same', async () => {
+  const { page } = await openLab();
+  const head = page.locator('#lesson-head');
+  for (const fragment of ['#lesson=timeout', '#lesson=3']) {
+    await page.evaluate((fragment) => (location.hash = fragment), fragment);
+    await head.getByText('A timeout does not tell you whether it happened').waitFor();
+    await page.evaluate(() => (location.hash = '#lessons'));
+    await head.getByText('Lessons', { exact: true }).waitFor();
+  }
+  await page
+    .locator('.contents')
+    .getByRole('link', { name: /A timeout does not/ })
+    .click();
+  await head.getByText('A timeout does not').waitFor();
+  assert.equal(new URL(page.url()).hash, '#lesson=timeout');
 });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { violations } from './axe.js';
 import { drive, openLab } from './lab.js';
+import { atSizes, LOOKS, optionsOf } from './sizes.js';
 import { waitUntilReady } from './support.js';
 
 /** Walks through the states of a run and calls `look` in each. */
@@ -47,42 +48,44 @@ const SIZES = [
   [720, 450],
   [512, 384],
 ];
-for (const [width, height] of SIZES) {
-  test(`nothing sticks out at ${width} × ${height}`, async () => {
-    const opened = await openLab({ viewport: { width, height } });
+/** What sticks out of the page or of its line. */
+const over = (page) =>
+  page.evaluate(() => {
+    const { scrollWidth, scrollHeight } = document.documentElement;
+    const buttons = [...document.querySelectorAll('button')]
+      .filter((b) => b.checkVisibility() && !b.closest('.scroller, [popover]'))
+      .filter((b) => {
+        const { top, right, bottom } = b.getBoundingClientRect();
+        const line = b.closest('.status')?.getBoundingClientRect();
+        const isCut = line && (top < line.top || bottom > line.bottom);
+        return isCut || right > innerWidth + 1;
+      });
+    return [
+      ...(scrollWidth > innerWidth ? [`the page is ${scrollWidth} wide`] : []),
+      ...(scrollHeight > innerHeight ? [`the page is ${scrollHeight} high`] : []),
+      ...buttons.map((b) => `“${b.textContent.trim()}” sticks out`),
+    ];
+  });
+
+for (const look of LOOKS) {
+  test(`nothing sticks out, ${look.fonts} fonts`, async () => {
+    const opened = await openLab(optionsOf(look));
     await walk(opened, async (state) => {
-      const over = await opened.page.evaluate(() => ({
-        page: document.documentElement.scrollWidth - innerWidth,
-        below: document.documentElement.scrollHeight - innerHeight,
-        buttons: [...document.querySelectorAll('button')]
-          .filter((b) => b.checkVisibility() && !b.closest('.scroller, [popover]'))
-          .filter((b) => {
-            const { top, right, bottom } = b.getBoundingClientRect();
-            const line = b.closest('.status')?.getBoundingClientRect();
-            const isCut = line && (top < line.top || bottom > line.bottom);
-            return isCut || right > innerWidth + 1;
-          })
-          .map((b) => b.textContent.trim()),
-      }));
-      assert.deepEqual(over, { page: 0, below: 0, buttons: [] }, state);
+      const found = await atSizes(opened.page, SIZES, () => over(opened.page));
+      assert.deepEqual(found, [], state);
     });
   });
 }
 
 for (const colorScheme of ['light', 'dark']) {
-  for (const width of [390, 1024, 1440]) {
-    test(`axe finds nothing, ${colorScheme}, ${width} px`, async () => {
-      const opened = await openLab({
-        colorScheme,
-        viewport: { width, height: 900 },
-        contextOptions: { reducedMotion: 'reduce' },
-      });
-      await walk(opened, async (state) => {
-        const found = await violations(opened.page);
-        assert.deepEqual(found, [], state);
-      });
+  test(`axe finds nothing, ${colorScheme}`, async () => {
+    const opened = await openLab(optionsOf({ fonts: '', colorScheme }));
+    await walk(opened, async (state) => {
+      const sizes = [390, 1024, 1440].map((width) => [width, 900]);
+      const found = await atSizes(opened.page, sizes, () => violations(opened.page));
+      assert.deepEqual(found, [], state);
     });
-  }
+  });
 }
 
 test('without storage the page says so and runs in memory', async () => {

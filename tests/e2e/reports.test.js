@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { violations } from './axe.js';
 import { openLab } from './lab.js';
+import { forEverybody, LOOKS, optionsOf } from './sizes.js';
 
 const folder = new URL('../../src/lab/scenarios/', import.meta.url);
 
@@ -81,7 +81,7 @@ test('without idempotency a refund that times out is made twice; with it, once',
   await lab.leaveControls();
   await page.keyboard.press('Escape');
   await idempotency.check();
-  await page.getByRole('button', { name: 'Start anew with these switches' }).click();
+  await page.getByRole('button', { name: 'Start over with these switches' }).click();
   assert.equal(await driveToEnd(opened, scenario), 'done');
   assert.equal((await lab.books()).refunds, 1);
   assert.deepEqual(await lab.brokenInvariants(), []);
@@ -118,9 +118,9 @@ test('of an unfinished run the report says where it died; how long one looked st
   await page.keyboard.press('a');
   await lab.stands('done');
   const dialog = await openReport(page);
-  const looks = dialog.locator('.looks tbody tr');
-  assert.equal(await looks.count(), 1);
-  assert.match(await looks.innerText(), /issue_refund[^]*approved[^]*\d s/);
+  const times = dialog.locator('.decision-times tbody tr');
+  assert.equal(await times.count(), 1);
+  assert.match(await times.innerText(), /issue_refund[^]*approved[^]*\d s/);
   await page.keyboard.press('Escape');
   assert.equal(await page.evaluate(() => document.activeElement.textContent.trim()), 'Report');
 
@@ -165,61 +165,58 @@ for (const name of (await readdir(folder)).filter((name) => name.endsWith('.json
   });
 }
 
-for (const colorScheme of ['light', 'dark']) {
-  for (const width of [390, 1440]) {
-    test(`what stands over the page can be read by everybody, ${colorScheme}, ${width} px`, async () => {
-      const opened = await openLab({
-        path: '?speed=max#v=1&scenario=two-questions&seed=7',
-        colorScheme,
-        viewport: { width, height: 900 },
-      });
-      const { page } = opened;
-      const look = async (state) => {
-        const found = await violations(page, 'dialog');
-        assert.deepEqual(found, [], state);
-        const over = await page.evaluate(() =>
-          [...document.querySelectorAll('dialog :is(button, select, p, table, svg)')]
-            .filter((part) => part.checkVisibility())
-            .filter((part) => part.getBoundingClientRect().right > innerWidth)
-            .map((part) => part.outerHTML.slice(0, 80)),
-        );
-        assert.deepEqual(over, [], state);
-      };
-      await driveToEnd(
-        opened,
-        JSON.parse(await readFile(new URL('two-questions.json', folder), 'utf8')),
-      );
-      await openReport(page);
-      await look('report');
-      await page.keyboard.press('Escape');
-      const tab = page.getByRole('navigation').getByRole('button', { name: 'Scenario' });
-      if (await tab.isVisible()) await tab.click();
-      await page.getByRole('button', { name: 'Edit', exact: true }).click();
-      const editor = page.getByRole('dialog', { name: 'Scenario editor' });
-      await look('a shipped scenario');
-      await editor.getByRole('button', { name: 'Duplicate to edit' }).click();
-      await look('a copy');
-      await editor.getByRole('textbox').fill('{');
-      await editor.locator('.verdict code').waitFor();
-      await look('a mistake');
-    });
-  }
+/** What sticks out of a window over the page. */
+const over = (page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll('dialog :is(button, select, p, table, svg)')]
+      .filter((part) => part.checkVisibility())
+      .filter((part) => part.getBoundingClientRect().right > innerWidth)
+      .map((part) => part.outerHTML.slice(0, 80)),
+  );
+
+for (const look of LOOKS) {
+  test(`what stands over the page can be read by everybody, ${look.colorScheme}, ${look.fonts} fonts`, async () => {
+    const path = '?speed=max#v=1&scenario=two-questions&seed=7';
+    const opened = await openLab({ path, ...optionsOf(look) });
+    const { page } = opened;
+    const judge = async (state) => {
+      const found = await forEverybody(page, { within: 'dialog', look: () => over(page) });
+      assert.deepEqual(found, [], state);
+    };
+    await driveToEnd(
+      opened,
+      JSON.parse(await readFile(new URL('two-questions.json', folder), 'utf8')),
+    );
+    await openReport(page);
+    await judge('report');
+    await page.keyboard.press('Escape');
+    const tab = page.getByRole('navigation').getByRole('button', { name: 'Scenario' });
+    if (await tab.isVisible()) await tab.click();
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    const editor = page.getByRole('dialog', { name: 'Scenario editor' });
+    await judge('a shipped scenario');
+    await editor.getByRole('button', { name: 'Duplicate to edit' }).click();
+    await judge('a copy');
+    await editor.getByRole('textbox').fill('{');
+    await editor.locator('.verdict code').waitFor();
+    await judge('a mistake');
+  });
 }
 
-test('a herd is plotted with jitter and without', async () => {
+test('a fleet is plotted with jitter and without', async () => {
   const { page, lab } = await openLab({ path: '?speed=max#v=1&scenario=retry-storm&seed=1' });
   await lab.run();
   await lab.stands('done');
   const dialog = await openReport(page);
-  const herd = dialog.getByRole('region', { name: '50 agents and one service' });
-  await herd.locator('svg path.with').waitFor({ state: 'attached' });
+  const fleet = dialog.getByRole('region', { name: '50 agents and one service' });
+  await fleet.locator('svg path.with').waitFor({ state: 'attached' });
   assert.match(
-    await herd.getByRole('img').getAttribute('aria-label'),
+    await fleet.getByRole('img').getAttribute('aria-label'),
     /Without jitter .+ up to 50/,
   );
-  await herd.getByText('The figures as a table').click();
-  assert.ok((await herd.locator('tbody tr').count()) > 5);
-  const [jittered, plain] = await herd.locator('.legend li').allInnerTexts();
+  await fleet.getByText('The figures as a table').click();
+  assert.ok((await fleet.locator('tbody tr').count()) > 5);
+  const [jittered, plain] = await fleet.locator('.legend li').allInnerTexts();
   assert.match(jittered, /all of 50 agents served/);
   assert.match(plain, /: \d+ requests.+; \d+ of 50 agents served/);
 });

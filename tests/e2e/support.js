@@ -5,11 +5,13 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach } from 'node:test';
+import { fontEnv } from '../../scripts/install/fonts.mjs';
 import { launchBrowser } from '../../scripts/lib/browser.mjs';
 import { dist } from '../../scripts/lib/paths.mjs';
 import { serve } from '../../scripts/serve.mjs';
 
-let browser;
+/** By the fonts that they have; '' are those of the machine. */
+const browsers = new Map();
 let shared;
 const servers = [];
 const contexts = new Set();
@@ -38,13 +40,13 @@ export async function startServer(options) {
  * @param {import('playwright-core').BrowserContext} [options.context] a context of an earlier page, for a second tab that shares
  *   its storage; without it the page gets a fresh one.
  * @param {import('playwright-core').BrowserContextOptions} [options.contextOptions] anything else for a fresh context.
+ * @param {string} [options.fonts] a set of scripts/install/fonts.mjs; without it the machine's own.
  * @param {string} [options.url] another server's address.
  * @param {boolean} [options.ready] `false` does not wait until the page is usable.
  * @returns {Promise<{ page: import('playwright-core').Page, context: import('playwright-core').BrowserContext,
  *   problems: string[], url: string }>} A test that expects a problem takes it out of `problems`.
  */
 export async function openPage(options = {}) {
-  browser ??= await launchBrowser();
   const url = options.url ?? (shared ??= await startServer()).url;
   const context = options.context ?? (await openContext(options));
   const page = await context.newPage();
@@ -58,10 +60,21 @@ export async function waitUntilReady(page) {
   await page.waitForFunction(() => document.documentElement.dataset.ready === 'true');
 }
 
-async function openContext({ colorScheme, viewport, contextOptions }) {
+function browserWith(fonts) {
+  if (!browsers.has(fonts))
+    browsers.set(
+      fonts,
+      Promise.resolve(fonts && fontEnv(fonts)).then((env) => launchBrowser(env || {})),
+    );
+  return browsers.get(fonts);
+}
+
+async function openContext({ colorScheme, viewport, contextOptions, fonts = '' }) {
+  const browser = await browserWith(fonts);
   const context = await browser.newContext({ colorScheme, viewport, ...contextOptions });
   contexts.add(context);
-  context.setDefaultTimeout(15_000);
+  // Long enough for a machine that does much else: a page that works is never waited for.
+  context.setDefaultTimeout(90_000);
   context.on('console', (message) => {
     if (message.type() === 'error')
       problems.push(`console: ${message.text()} (${message.location().url})`);
@@ -85,6 +98,6 @@ afterEach(async () => {
 });
 
 after(async () => {
-  await browser?.close();
+  for (const browser of browsers.values()) await (await browser).close();
   for (const server of servers) await server.close();
 });

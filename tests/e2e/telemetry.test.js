@@ -4,9 +4,9 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { after, test } from 'node:test';
 import { initSync, otlp_problems } from '../../www/study/crashlab.js';
-import { violations } from './axe.js';
 import { filesOf } from './files.js';
 import { openLab } from './lab.js';
+import { forEverybody, LOOKS, optionsOf } from './sizes.js';
 
 initSync({ module: await readFile(new URL('../../www/study/crashlab_bg.wasm', import.meta.url)) });
 
@@ -238,38 +238,38 @@ test('everything goes by keyboard alone', async () => {
   await files.dialog.waitFor({ state: 'detached' });
 });
 
-for (const colorScheme of ['light', 'dark']) {
-  for (const width of [390, 1440]) {
-    test(`files and MCP can be read by everybody, ${colorScheme}, ${width} px`, async () => {
-      const { page, files } = await finished({ colorScheme, viewport: { width, height: 900 } });
-      const look = async (what) => {
-        const found = await violations(page);
-        assert.deepEqual(found, [], what);
-        const over = await page.evaluate(() =>
-          [...document.querySelectorAll('dialog :is(button, input, select, p, h4, li, progress)')]
-            .filter((part) => part.checkVisibility())
-            .filter((part) => part.getBoundingClientRect().right > innerWidth)
-            .map((part) => part.outerHTML.slice(0, 80)),
-        );
-        assert.deepEqual(over, [], what);
-      };
-      await look('the window');
-      await files.pick('bad.json', `"${'x'.repeat(300)}"`);
-      await files.complaint.waitFor();
-      await look('a complaint');
-      const { bytes } = await files.save('Checkpoint');
-      await files.pick('good.json', bytes.toString().replace('"done"', '"running"'));
-      await files.dialog.locator('.card').waitFor();
-      await look('a checkpoint');
-      await files.pick('t.jsonl', '{"type": "thinking", "words": 7}\n{"type": "sto');
-      await files.dialog.waitFor({ state: 'detached' });
-      await page.locator('[data-record="0"]').click();
-      await look('a trace of another program');
-      await page.getByRole('button', { name: 'Back to the run' }).click();
-      await page.locator('.record.is-tool_call > [data-record]').last().click();
-      await page.getByRole('button', { name: 'MCP', exact: true }).click();
-      await page.getByRole('dialog').getByRole('table').waitFor();
-      await look('a request');
-    });
-  }
+/** What sticks out of a window over the page. */
+const over = (page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll('dialog :is(button, input, select, p, h4, li, progress)')]
+      .filter((part) => part.checkVisibility())
+      .filter((part) => part.getBoundingClientRect().right > innerWidth)
+      .map((part) => part.outerHTML.slice(0, 80)),
+  );
+
+for (const look of LOOKS) {
+  test(`files and MCP can be read by everybody, ${look.colorScheme}, ${look.fonts} fonts`, async () => {
+    const { page, files } = await finished(optionsOf(look));
+    const judge = async (what) => {
+      const found = await forEverybody(page, { look: () => over(page) });
+      assert.deepEqual(found, [], what);
+    };
+    await judge('the window');
+    await files.pick('bad.json', `"${'x'.repeat(300)}"`);
+    await files.complaint.waitFor();
+    await judge('a complaint');
+    const { bytes } = await files.save('Checkpoint');
+    await files.pick('good.json', bytes.toString().replace('"done"', '"running"'));
+    await files.dialog.locator('.card').waitFor();
+    await judge('a checkpoint');
+    await files.pick('t.jsonl', '{"type": "thinking", "words": 7}\n{"type": "sto');
+    await files.dialog.waitFor({ state: 'detached' });
+    await page.locator('[data-record="0"]').click();
+    await judge('a trace of another program');
+    await page.getByRole('button', { name: 'Back to the run' }).click();
+    await page.locator('.record.is-tool_call > [data-record]').last().click();
+    await page.getByRole('button', { name: 'MCP', exact: true }).click();
+    await page.getByRole('dialog').getByRole('table').waitFor();
+    await judge('a request');
+  });
 }

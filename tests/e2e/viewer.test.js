@@ -237,7 +237,7 @@ test('words are searched in whole records, with a count and the next match', asy
 test('what is on the screen is found, however JSON is spaced', async () => {
   const { page, lab } = await finished();
   const search = page.getByRole('searchbox', { name: 'Search the records' });
-  const found = page.locator('.lens .found');
+  const found = page.locator('.trace-filter .found');
   const words = {
     'Hello Priya, you were right': /[12] records?$/,
     'approved by human:maya': /^1 record$/,
@@ -317,7 +317,7 @@ test('types, steps and a stretch of the timeline filter the list', async () => {
   await page.mouse.down();
   await page.mouse.move(box.x + 205, box.y + 8, { steps: 4 });
   await page.mouse.up();
-  const listed = page.locator('.lens .listed');
+  const listed = page.locator('.trace-filter .listed');
   await listed.getByText(/\d+ of \d+ records/).waitFor();
   const [from, to] = (await page.locator('.scrub').innerText()).match(/\d+/g).map(Number);
   assert.ok(to - from >= 8 && to - from <= 11, `${from} to ${to}`);

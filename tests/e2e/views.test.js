@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { violations } from './axe.js';
 import { openLab } from './lab.js';
+import { atSizes, LOOKS, optionsOf } from './sizes.js';
 
 const tab = async (page, name) => {
   const button = page.getByRole('navigation', { name: 'Columns' }).getByRole('button', { name });
@@ -91,38 +92,40 @@ const WALKS = [
   },
 ];
 
+/** What sticks out of the page. */
+const over = (page) =>
+  page.evaluate(() => {
+    const { scrollWidth, scrollHeight } = document.documentElement;
+    const controls = [...document.querySelectorAll('button, a')]
+      .filter((one) => one.checkVisibility() && !one.closest('.scroller, [popover], pre'))
+      .filter((one) => one.getBoundingClientRect().right > innerWidth + 1);
+    return [
+      ...(scrollWidth > innerWidth ? [`the page is ${scrollWidth} wide`] : []),
+      ...(scrollHeight > innerHeight ? [`the page is ${scrollHeight} high`] : []),
+      ...controls.map((one) => `“${one.textContent.trim()}” sticks out`),
+    ];
+  });
+
 for (const { name, path, walk } of WALKS) {
-  for (const width of [390, 900, 1024, 1440, 2560]) {
-    test(`nothing sticks out at ${width} px: ${name}`, async () => {
-      const opened = await openLab({ path, viewport: { width, height: 900 } });
+  for (const look of LOOKS) {
+    test(`nothing sticks out, ${look.fonts} fonts: ${name}`, async () => {
+      const opened = await openLab({ path, ...optionsOf(look) });
       await walk(opened, async (state) => {
-        const over = await opened.page.evaluate(() => ({
-          page: document.documentElement.scrollWidth - innerWidth,
-          below: document.documentElement.scrollHeight - innerHeight,
-          controls: [...document.querySelectorAll('button, a')]
-            .filter((one) => one.checkVisibility() && !one.closest('.scroller, [popover], pre'))
-            .filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
-            .map((one) => one.textContent.trim()),
-        }));
-        assert.deepEqual(over, { page: 0, below: 0, controls: [] }, state);
+        const sizes = [390, 900, 1024, 1440, 2560].map((width) => [width, 900]);
+        const found = await atSizes(opened.page, sizes, () => over(opened.page));
+        assert.deepEqual(found, [], state);
       });
     });
   }
   for (const colorScheme of ['light', 'dark']) {
-    for (const width of [390, 1440]) {
-      test(`axe finds nothing, ${colorScheme}, ${width} px: ${name}`, async () => {
-        const opened = await openLab({
-          path,
-          colorScheme,
-          viewport: { width, height: 900 },
-          contextOptions: { reducedMotion: 'reduce' },
-        });
-        await walk(opened, async (state) => {
-          const found = await violations(opened.page);
-          assert.deepEqual(found, [], state);
-        });
+    test(`axe finds nothing, ${colorScheme}: ${name}`, async () => {
+      const opened = await openLab({ path, ...optionsOf({ fonts: '', colorScheme }) });
+      await walk(opened, async (state) => {
+        const sizes = [390, 1440].map((width) => [width, 900]);
+        const found = await atSizes(opened.page, sizes, () => violations(opened.page));
+        assert.deepEqual(found, [], state);
       });
-    }
+    });
   }
 }
 

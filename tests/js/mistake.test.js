@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mistakeOf } from '../../www/editor/mistake.js';
-import { withFields } from '../../www/editor/place.js';
+import { withFields } from '../../www/editor/json-path.js';
 
 const TEXT = `{
   "id": "mine",

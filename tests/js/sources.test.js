@@ -1,4 +1,4 @@
-// An item of the crate that a lesson names is found at build time, or the build fails.
+// The lines of the crate that a lesson names are found at build time, or the build fails.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,18 +20,21 @@ async function build(item) {
   return (await import(`data:text/javascript;base64,${text}`)).default;
 }
 
-test('an item has its comment, its lines and the text of its file', async () => {
-  const { path, lines, load } = await build('src/agent/guards.rs#fn alternating(');
+test('an anchor has its lines and the text of its file', async () => {
+  const { path, lines, load } = await build('src/agent/retry.rs#backoff');
   const text = await load();
   assert.equal(text, await readFile(join(root, path), 'utf8'));
   const [first, last] = lines;
-  const item = text.split('\n').slice(first - 1, last);
-  assert.match(item[0], /^\/\/\/ A, B, A, B/);
-  assert.match(item[1], /^fn alternating\(/);
-  assert.equal(item.at(-1), '}');
+  const before = text.split('\n').slice(first - 2, last + 1);
+  assert.match(before[0], /^ +\/\/ ANCHOR: backoff$/);
+  assert.match(before[1], /^ +\/\/\/ /);
+  assert.match(before.at(-2), /^ +\}$/);
+  assert.match(before.at(-1), /^ +\/\/ ANCHOR_END: backoff$/);
 });
 
-test('an item that is not there, or is there twice, fails the build', async () => {
-  await assert.rejects(build('src/agent/guards.rs#fn nowhere('), /where it stands 0 times/);
-  await assert.rejects(build('src/agent/guards.rs#fn check'), /where it stands \d times/);
+test('an anchor that is not there fails the build', async () => {
+  await assert.rejects(
+    build('src/agent/retry.rs#nowhere'),
+    /to stand once in src\/agent\/retry\.rs/,
+  );
 });

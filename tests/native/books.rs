@@ -8,8 +8,11 @@ use crashlab::lab::invariants::{Evidence, INVARIANTS};
 use crashlab::lab::ledger::{Entry, Row};
 use crashlab::lab::scenario::Scenario;
 use crashlab::lab::world::World;
-use crashlab::record::{ApprovalStatus, InDoubt, LlmCall, Record, RecordBody, Retry, Status, ToolCall};
-use serde_json::{Map, Value, json};
+use crashlab::record::{
+    ApprovalStatus, Decision, InDoubt, LlmCall, QuestionKind, Record, RecordBody, RecordedFailure, Retry, Status, StopCause,
+    ToolCall, ToolOutcome,
+};
+use serde_json::{Value, json};
 
 use crate::support::{Site, document, read, scenario};
 
@@ -98,7 +101,7 @@ fn request(projected: u64) -> RecordBody {
 }
 
 fn retry(error: &str) -> RecordBody {
-    RecordBody::LlmRetry(Retry { attempt: 1, error: error.into(), backoff_ms: 1, until_ms: 1 })
+    RecordBody::LlmRetry(Retry { attempt: 1, failure: RecordedFailure::parse(error), backoff_ms: 1, until_ms: 1 })
 }
 
 fn resume(in_doubt: Option<InDoubt>) -> RecordBody {
@@ -106,8 +109,9 @@ fn resume(in_doubt: Option<InDoubt>) -> RecordBody {
 }
 
 fn stop(error: Option<&str>) -> RecordBody {
-    let explanation: Map<String, Value> = error.iter().map(|error| ("error".to_string(), json!(error))).collect();
-    RecordBody::Stop { status: Status::ModelFailed, used: Arc::new(json!(0)), explanation }
+    let model_failed = |error| StopCause::ModelFailed { failure: RecordedFailure::parse(error), attempt: Some(1) };
+    let cause = error.map_or(StopCause::Plain, model_failed);
+    RecordBody::Stop { status: Status::ModelFailed, used: Arc::new(json!(0)), cause }
 }
 
 #[test]
@@ -244,7 +248,13 @@ fn the_answer_tells_of_the_refunds_that_there_are() {
     assert!(!Case::new().mailed("We have refunded it.").holds(id));
     assert!(Case::new().mailed("All is well.").holds(id));
     let mut handed_over = Case::new();
-    handed_over.refunded("CH-90121", 1).row(Entry::Escalation { text: "t".into() });
+    handed_over.refunded("CH-90121", 1).row(Entry::Effect {
+        name: "escalation".into(),
+        tool: "escalate".into(),
+        business_key: None,
+        cents: None,
+        text: "t".into(),
+    });
     assert!(handed_over.mailed("A colleague takes over.").holds(id));
 }
 
@@ -268,17 +278,18 @@ fn tool_call(tool: &str, key: &str, call_id: &str, attempt: u32, args: Value) ->
 }
 
 fn told(tool: &str, ok: bool, result: Value) -> RecordBody {
-    RecordBody::ToolResult { tool: tool.into(), call_id: "c".into(), ok, result: Arc::new(result) }
+    let outcome = ToolOutcome::of_result(ok, &result);
+    RecordBody::ToolResult { tool: tool.into(), call_id: "c".into(), outcome, code: None, result: Arc::new(result) }
 }
 
 fn approval(tool: &str, args: Value, decision: ApprovalStatus) -> RecordBody {
     RecordBody::Approval {
+        kind: QuestionKind::MayRun,
+        call_id: None,
         tool: tool.into(),
         args: Arc::new(args),
         approval_key: "q".into(),
-        decision,
-        approver: "human:maya".into(),
-        note: None,
+        decision: Decision { status: decision, approver: "human:maya".into(), note: None },
         reused: false,
     }
 }
@@ -425,4 +436,20 @@ fn a_run_ends_with_a_mail_or_with_a_person() {
 fn an_agent_that_works_alone_is_in_step_with_nobody() {
     assert!(Case::new().holds("no_lockstep"));
     assert!(Case::of(read(&document("retry-storm").to_string())).holds("no_lockstep"));
+}
+
+#[test]
+fn what_may_happen_once_happens_once_for_each_key() {
+    let effect = |name: &str, key: Option<&str>| Entry::Effect {
+        name: name.into(),
+        tool: "t".into(),
+        business_key: key.map(Arc::from),
+        cents: None,
+        text: "t".into(),
+    };
+    let id = "effect_at_most_once";
+    let mut case = Case::new();
+    case.row(effect("voucher", Some("a"))).row(effect("voucher", Some("b"))).row(effect("note", Some("a")));
+    assert!(case.row(effect("note", None)).row(effect("note", None)).holds(id), "what has no key may happen again");
+    assert!(!case.row(effect("voucher", Some("a"))).holds(id));
 }

@@ -4,8 +4,12 @@ use std::sync::Arc;
 
 use crashlab::agent::run::History;
 use crashlab::base::money::PicoUsd;
-use crashlab::record::{ApprovalStatus, LlmCall, Record, RecordBody, Retry, Status};
-use serde_json::{Map, Value, json};
+use crashlab::record::{
+    FORMAT, LlmCall, QuestionKind, Record, RecordBody, RecordedFailure, Retry, Status, StopCause, ToolOutcome,
+};
+use serde_json::{Value, json};
+
+use crate::support::yes;
 
 /// A log that is written record by record.
 struct Log {
@@ -17,6 +21,7 @@ impl Log {
     fn new() -> Log {
         let mut log = Log { history: History::default(), now_ms: 1_000_000 };
         let start = RecordBody::RunStart {
+            format: FORMAT,
             scenario: "s".into(),
             seed: 1,
             mechanisms: Arc::new(json!({})),
@@ -46,34 +51,41 @@ fn request() -> RecordBody {
 }
 
 fn model_retry(backoff_ms: u64) -> RecordBody {
-    RecordBody::LlmRetry(Retry { attempt: 1, error: "timeout: late".into(), backoff_ms, until_ms: 0 })
+    RecordBody::LlmRetry(Retry { attempt: 1, failure: RecordedFailure::parse("timeout: late"), backoff_ms, until_ms: 0 })
 }
 
 fn tool_retry(backoff_ms: u64) -> RecordBody {
     RecordBody::ToolRetry {
         tool: "t".into(),
-        retry: Retry { attempt: 1, error: "timeout: late".into(), backoff_ms, until_ms: 0 },
+        call_id: None,
+        retry: Retry { attempt: 1, failure: RecordedFailure::parse("timeout: late"), backoff_ms, until_ms: 0 },
     }
 }
 
 fn question() -> RecordBody {
-    RecordBody::ApprovalRequest { tool: "t".into(), args: Arc::new(json!({})), approval_key: "k".into() }
+    RecordBody::ApprovalRequest {
+        kind: QuestionKind::MayRun,
+        call_id: None,
+        tool: "t".into(),
+        args: Arc::new(json!({})),
+        approval_key: "k".into(),
+    }
 }
 
 fn decision(reused: bool) -> RecordBody {
     RecordBody::Approval {
+        kind: QuestionKind::MayRun,
+        call_id: None,
         tool: "t".into(),
         args: Arc::new(json!({})),
         approval_key: "k".into(),
-        decision: ApprovalStatus::Approved,
-        approver: "human:maya".into(),
-        note: None,
+        decision: yes(),
         reused,
     }
 }
 
 fn crash() -> RecordBody {
-    RecordBody::Crash { at: "here".into() }
+    RecordBody::Crash { at: "here".into(), point: None }
 }
 
 fn resume() -> RecordBody {
@@ -81,7 +93,13 @@ fn resume() -> RecordBody {
 }
 
 fn result(result: Value) -> RecordBody {
-    RecordBody::ToolResult { tool: "t".into(), call_id: "c".into(), ok: true, result: Arc::new(result) }
+    RecordBody::ToolResult {
+        tool: "t".into(),
+        call_id: "c".into(),
+        outcome: ToolOutcome::Ok,
+        code: None,
+        result: Arc::new(result),
+    }
 }
 
 #[test]
@@ -191,7 +209,7 @@ fn what_was_learnt_since_the_newest_snapshot_is_counted_in_bytes_of_text() {
     assert_eq!(grown(result(json!(["ab", "cde", ["f"]]))), 206);
     assert_eq!(grown(result(json!({"key": "value", "k": {}}))), 209);
     assert_eq!(grown(result(json!([1, true, null]))), 224);
-    let stop = RecordBody::Stop { status: Status::Done, used: Arc::new(json!(1)), explanation: Map::new() };
+    let stop = RecordBody::Stop { status: Status::Done, used: Arc::new(json!(1)), cause: StopCause::Plain };
     for other in [request(), model_retry(1), question(), decision(false), crash(), resume(), stop] {
         assert_eq!(grown(other), 0);
     }

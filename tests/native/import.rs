@@ -49,7 +49,7 @@ fn three_lines_of_a_python_program_load_as_they_are() {
     for (index, (attempt, backoff_ms)) in [(1, 61), (2, 119)].into_iter().enumerate() {
         let record = trace.record(index + 1).unwrap();
         assert_eq!((record.step, &*record.run_id), (4, "r1"));
-        let RecordBody::ToolRetry { tool, retry } = record.body else { panic!() };
+        let RecordBody::ToolRetry { tool, retry, .. } = record.body else { panic!() };
         assert_eq!((&*tool, retry.attempt, retry.backoff_ms), ("get_invoice", attempt, backoff_ms));
         assert_eq!(remarks(&trace, index + 1).0, ["until"]);
     }
@@ -226,7 +226,7 @@ fn odd_text_keeps_its_bytes() {
         assert!(trace.json(index).unwrap().contains("123456789012345678901234567890"));
         assert!(trace.json(index).unwrap().contains("1e+400"));
     }
-    let RecordBody::Replan { reason } = trace.record(0).unwrap().body else { panic!() };
+    let RecordBody::Replan { reason, .. } = trace.record(0).unwrap().body else { panic!() };
     assert_eq!(&*reason, "half an emoji \u{fffd}, the other half \u{fffd}, both \u{1f600}");
 }
 
@@ -489,7 +489,7 @@ fn an_approval_in_somebodys_file_approves_nothing() {
     let (session, _) = ran(&scenario);
     let approval = &session.agent().unwrap().run().state.approvals[0];
     value["approvals"] = json!([{
-        "tool": &*approval.tool, "identity": &*approval.identity, "action": &*approval.action,
+        "tool": &*approval.tool, "identity": &*approval.identity, "action": &*approval.idempotency_key,
         "approval_key": &*approval.approval_key, "decision": "approved", "approver": "human:maya",
     }]);
     let state = read_checkpoint(&value.to_string()).unwrap();

@@ -40,8 +40,8 @@ fn handed_over(traceparent: &str, tracestate: &str) -> Arc<Scenario> {
 /// `traceparent` and `tracestate` of every tool call that is sent.
 fn contexts_sent(scenario: &Arc<Scenario>) -> Vec<(String, Option<String>)> {
     let contexts = effects_of(scenario).into_iter().filter_map(|kind| match kind {
-        EffectKind::CallTool { trace_context, tracestate, .. } => {
-            Some((trace_context.to_string(), tracestate.map(|state| state.to_string())))
+        EffectKind::CallTool { traceparent, tracestate, .. } => {
+            Some((traceparent.to_string(), tracestate.map(|state| state.to_string())))
         }
         _ => None,
     });
@@ -104,7 +104,7 @@ fn no_two_requests_of_a_run_share_a_span() {
 // --- MCP -----------------------------------------------------------------------------------------------------------------------
 
 #[test]
-fn a_tool_call_is_an_mcp_request_with_its_trace_context_in_meta() {
+fn a_tool_call_is_an_mcp_request_with_its_traceparent_in_meta() {
     let (session, _) = ran(&handed_over(CALLER, STATE));
     let requests: Vec<Value> = session.log().iter().filter_map(|record| mcp::request(record, Some(STATE))).collect();
     let calls = session.log().iter().filter(|record| record.body.kind() == "tool_call").count();
@@ -122,7 +122,7 @@ fn a_tool_call_is_an_mcp_request_with_its_trace_context_in_meta() {
 }
 
 #[test]
-fn a_broken_trace_context_stays_out_of_the_request() {
+fn a_broken_traceparent_stays_out_of_the_request() {
     let (session, _) = ran(&scenario("double-charge"));
     let mut record = session.log().iter().find(|record| record.body.kind() == "tool_call").unwrap().as_ref().clone();
     let RecordBody::ToolCall { traceparent, .. } = &mut record.body else { panic!() };
@@ -162,7 +162,7 @@ fn flags_and_mcps_annotations_say_the_same() {
     let untold = ToolSpec::new("t", "A tool.");
     assert_eq!((untold.read_only, untold.irreversible, untold.idempotent), (false, true, false));
     // There and back, for every tool of the lab.
-    for tool in scenario("double-charge").tools.iter() {
+    for tool in scenario("double-charge").tools.iter().map(|tool| &tool.spec) {
         let definition = mcp::definition(tool);
         assert_eq!(flags(&definition), (tool.read_only, tool.irreversible, tool.idempotent), "{}", tool.name);
         assert_eq!(definition["inputSchema"]["type"], "object");

@@ -11,7 +11,6 @@ use crashlab::base::json::{compact, count, decimal, parse, parse_handwritten, pr
 use crashlab::base::money::{PicoUsd, Prices, cents_text};
 use crashlab::base::text::{grouped, preview};
 use crashlab::lab::ledger::Row;
-use crashlab::lab::services::cents_number;
 use crashlab::record::{Record, read_log};
 use crashlab::report::imported::{Form, Trace, TraceReader};
 use serde_json::{Map, Value};
@@ -318,7 +317,6 @@ fn money_adds_up_as_exact_arithmetic_adds_and_stops_at_the_top() {
         let shown = cents_text(a);
         assert_eq!(shown.replace(['.', ','], "").trim_start_matches('0'), a.to_string().trim_start_matches('0'), "{shown}");
         assert!(shown.split(['.', ',']).skip(1).all(|group| (2..=3).contains(&group.len())), "{shown}");
-        assert_eq!(decimal(&cents_number(a)).unwrap().scaled(2), Some(a));
         let shown = grouped(a);
         assert_eq!(shown.replace(',', ""), a.to_string());
         assert!(shown.split(',').skip(1).all(|group| group.len() == 3), "{shown}");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crashlab::agent::protocol::{Answer, EffectKind, Event, EventError};
 use crashlab::lab::scenario::Scenario;
-use crashlab::record::{Failure, FailureCode, Status};
+use crashlab::record::{Decision, Failure, FailureCode, Status};
 use serde_json::json;
 
 use crate::support::{Bench, assert_golden, completion, no, scenario, scripted, yes};
@@ -19,15 +19,15 @@ fn answers() -> Vec<(String, Answer)> {
         Answer::Fenced { owner_epoch: 2 },
         Answer::Completion(completion("Done.", &[])),
         Answer::Result(json!({"found": true, "result": {"voucher_id": "VC-00001"}})),
-        Answer::Expired,
         Answer::TimeHasCome,
     ]
     .map(|answer| (answer.as_str().to_string(), answer))
     .into();
     let failed = |code: FailureCode| (format!("failed: {}", code.as_str()), Answer::Failed(Failure::new(code, "…")));
     answers.splice(6..6, FailureCode::ALL.map(failed));
-    answers.insert(13, ("decided: approved".to_string(), Answer::Decided(yes())));
-    answers.insert(14, ("decided: denied".to_string(), Answer::Decided(no())));
+    answers.insert(14, ("decided: approved".to_string(), Answer::Decided(yes())));
+    answers.insert(15, ("decided: denied".to_string(), Answer::Decided(no())));
+    answers.insert(16, ("decided: expired".to_string(), Answer::Decided(Decision::expired())));
     answers
 }
 
@@ -150,7 +150,7 @@ fn every_answer_in_every_situation_is_taken_or_changes_nothing() {
                     match error {
                         EventError::NothingAwaited => "refused: nothing is awaited".to_string(),
                         EventError::WrongAnswer { effect, .. } => format!("refused: no answer to {effect}"),
-                        EventError::WrongEffect { .. } => panic!("{situation}, {word}: {error}"),
+                        EventError::WrongEffect { .. } | EventError::Failed(_) => panic!("{situation}, {word}: {error}"),
                     }
                 }
             };

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use crashlab::base::money::PicoUsd;
 use crashlab::lab::ledger::Row;
 use crashlab::log::checkpoint;
-use crashlab::record::{ApprovalStatus, InDoubt, LlmCall, Record, RecordBody, Retry, Status, ToolCall, read_log};
+use crashlab::record::{
+    ApprovalStatus, Decision, FORMAT, FailureCode, InDoubt, LlmCall, QuestionKind, Record, RecordBody, RecordedFailure, Retry,
+    Status, StopCause, ToolCall, ToolOutcome, read_log,
+};
 use crashlab::report::view::view_at;
 use serde_json::{Map, Value, json};
 
@@ -15,21 +18,21 @@ use crate::support::{all_scenarios, log_json, log_text, model_calls, newest_chec
 /// The design's table, section 3: type, and fields beyond `ts`, `run_id`, `step`, `type`. Those in brackets stand only when they say
 /// something.
 const TABLE: [(&str, &str); 15] = [
-    ("run_start", "scenario seed mechanisms limits traceparent [tracestate]"),
+    ("run_start", "[format] scenario seed mechanisms limits traceparent [tracestate]"),
     ("llm_request", "attempt projected_usd"),
     ("llm_call", "thought [plan] plan_version tool_calls input_tokens output_tokens cost_usd latency_ms [usage_partial]"),
-    ("llm_retry", "attempt error backoff_s until"),
-    ("tool_retry", "tool attempt error backoff_s until"),
-    ("approval_request", "tool args approval_key"),
-    ("approval", "tool args approval_key decision approver note reused"),
+    ("llm_retry", "attempt [code] error backoff_s until"),
+    ("tool_retry", "tool [call_id] attempt [code] error backoff_s until"),
+    ("approval_request", "[kind] [call_id] tool args approval_key"),
+    ("approval", "[kind] [call_id] tool args approval_key decision approver note reused"),
     ("tool_call", "tool args call_id attempt idempotency_key traceparent"),
-    ("tool_result", "tool call_id ok result preview"),
-    ("replan", "reason"),
+    ("tool_result", "tool call_id ok [code] result preview"),
+    ("replan", "[call_id] reason"),
     ("guard", "guard observed limit"),
     ("checkpoint", "bytes generation"),
     ("resume", "from_step checkpoint_generation records_replayed in_doubt"),
-    ("stop", "status used [next_call] [limit]"),
-    ("crash", "at"),
+    ("stop", "status used [next_call] [limit] [code] [attempt] [error] [why]"),
+    ("crash", "at [point]"),
 ];
 
 fn text(text: &str) -> Arc<str> {
@@ -55,14 +58,19 @@ fn one_of_each() -> Vec<RecordBody> {
             usage_partial,
         })
     };
-    let retry = Retry { attempt: 2, error: text("timeout: no answer within 10 s"), backoff_ms: 86, until_ms: 1_772_525_404_286 };
-    let approval = |decision, note: Option<&str>, reused| RecordBody::Approval {
+    let retry = Retry {
+        attempt: 2,
+        failure: RecordedFailure::parse("timeout: no answer within 10 s"),
+        backoff_ms: 86,
+        until_ms: 1_772_525_404_286,
+    };
+    let approval = |status, note: Option<&str>, reused| RecordBody::Approval {
+        kind: if reused { QuestionKind::MayRun } else { QuestionKind::SendAgain },
+        call_id: Some(text("call_1")),
         tool: text("issue_refund"),
         args: arc(json!({"amount": 288})),
         approval_key: text("k"),
-        decision,
-        approver: text("human:maya"),
-        note: note.map(text),
+        decision: Decision { status, approver: text("human:maya"), note: note.map(text) },
         reused,
     };
     let resume = |checkpoint_generation, in_doubt| RecordBody::Resume {
@@ -72,13 +80,11 @@ fn one_of_each() -> Vec<RecordBody> {
         in_doubt,
     };
     let in_doubt = InDoubt::Tool { tool: text("issue_refund"), call_id: text("call_6"), attempt: 1, idempotency_key: text("i") };
-    let stop = |explanation: &[(&str, Value)]| RecordBody::Stop {
-        status: Status::BudgetUsd,
-        used: arc(json!(0.5)),
-        explanation: explanation.iter().map(|(key, value)| (key.to_string(), value.clone())).collect(),
-    };
+    let stop = |cause| RecordBody::Stop { status: Status::BudgetUsd, used: arc(json!(0.5)), cause };
+    let lost = |error: &str, attempt| StopCause::ModelFailed { failure: RecordedFailure::parse(error), attempt };
     vec![
         RecordBody::RunStart {
+            format: FORMAT,
             scenario: text("double-charge#1f0c22ab"),
             seed: u64::MAX,
             mechanisms: arc(json!({"retries": true})),
@@ -87,6 +93,7 @@ fn one_of_each() -> Vec<RecordBody> {
             tracestate: Some(text("rojo=00f067aa0ba902b7")),
         },
         RecordBody::RunStart {
+            format: 1,
             scenario: text("s"),
             seed: 0,
             mechanisms: arc(json!({})),
@@ -98,8 +105,15 @@ fn one_of_each() -> Vec<RecordBody> {
         call(Some(vec![text("look"), text("answer")]), true),
         call(None, false),
         RecordBody::LlmRetry(retry.clone()),
-        RecordBody::ToolRetry { tool: text("get_invoice"), retry },
-        RecordBody::ApprovalRequest { tool: text("issue_refund"), args: arc(json!({"amount": 288})), approval_key: text("k") },
+        RecordBody::ToolRetry { tool: text("get_invoice"), call_id: Some(text("call_1")), retry: retry.clone() },
+        RecordBody::ToolRetry { tool: text("get_invoice"), call_id: None, retry },
+        RecordBody::ApprovalRequest {
+            kind: QuestionKind::SendAgain,
+            call_id: Some(text("call_1")),
+            tool: text("issue_refund"),
+            args: arc(json!({"amount": 288})),
+            approval_key: text("k"),
+        },
         approval(ApprovalStatus::Approved, Some("Go ahead."), false),
         approval(ApprovalStatus::Denied, None, true),
         approval(ApprovalStatus::Expired, None, false),
@@ -111,22 +125,35 @@ fn one_of_each() -> Vec<RecordBody> {
             idempotency_key: text("T-1:0/call_1"),
             traceparent: text("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
         },
-        RecordBody::ToolResult { tool: text("get_invoice"), call_id: text("call_1"), ok: true, result: arc(json!(null)) },
         RecordBody::ToolResult {
             tool: text("get_invoice"),
             call_id: text("call_1"),
-            ok: false,
+            outcome: ToolOutcome::Ok,
+            code: None,
+            result: arc(json!(null)),
+        },
+        RecordBody::ToolResult {
+            tool: text("get_invoice"),
+            call_id: text("call_1"),
+            outcome: ToolOutcome::Failed { retryable: false },
+            code: Some(FailureCode::Rejected),
             result: arc(json!("x".repeat(500))),
         },
-        RecordBody::Replan { reason: text("it did not work") },
+        RecordBody::Replan { call_id: Some(text("call_1")), reason: text("it did not work") },
         RecordBody::Guard { guard: Status::MaxSteps, observed: arc(json!(3)), limit: arc(json!(3)) },
         RecordBody::Checkpoint { bytes: 2_138, generation: 1 },
         resume(Some(4), Some(in_doubt)),
         resume(None, Some(InDoubt::Model { attempt: 2, projected: PicoUsd(300_000) })),
         resume(None, None),
-        stop(&[]),
-        stop(&[("next_call", json!(0.25)), ("limit", json!(0.6))]),
-        RecordBody::Crash { at: text("after the refund happened, before its answer") },
+        stop(StopCause::Plain),
+        stop(StopCause::Budget { next_call: json!(0.25), limit: json!(0.6) }),
+        stop(lost("timeout: no answer within 10 s", Some(3))),
+        stop(lost("a provider's own words, in attempt 3", None)),
+        stop(StopCause::Other(Map::from_iter([("why".to_string(), json!("bored"))]))),
+        RecordBody::Crash {
+            at: text("after the refund happened, before its answer"),
+            point: Some(text("after:call_tool:issue_refund")),
+        },
         RecordBody::Unknown { kind: text("of_a_later_version"), fields: Map::from_iter([("what".to_string(), json!({"a": 1}))]) },
     ]
 }
@@ -206,12 +233,25 @@ fn a_field_that_does_not_fit_is_named_with_what_was_expected_and_found() {
 fn every_field_of_every_type_is_missed_by_name() {
     for body in one_of_each() {
         let json = record(body).to_json();
-        let optional =
-            ["plan", "usage_partial", "traceparent", "tracestate", "note", "preview", "checkpoint_generation", "in_doubt"];
+        let optional = [
+            "format",
+            "code",
+            "kind",
+            "point",
+            "plan",
+            "usage_partial",
+            "traceparent",
+            "tracestate",
+            "note",
+            "preview",
+            "checkpoint_generation",
+            "in_doubt",
+        ];
         let optional_here = |key: &str| {
             let later = json["type"] == "of_a_later_version" && key == "what";
-            let explains = json["type"] == "stop" && ["next_call", "limit"].contains(&key);
-            later || explains || (optional.contains(&key) && !(key == "traceparent" && json["type"] == "tool_call"))
+            let explains = json["type"] == "stop" && !["ts", "run_id", "step", "type", "status", "used"].contains(&key);
+            let since_2 = key == "call_id" && !["tool_call", "tool_result"].contains(&json["type"].as_str().unwrap());
+            later || explains || since_2 || (optional.contains(&key) && !(key == "traceparent" && json["type"] == "tool_call"))
         };
         for key in json.as_object().unwrap().keys() {
             let mut without = json.clone();

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crashlab::agent::protocol::Decision;
 use crashlab::lab::replay::{Command, CommandKind, Misfit, Until, replay};
 use crashlab::lab::scenario::Scenario;
 use crashlab::lab::session::{Session, Setup, Tick};
 use crashlab::lab::shipped::SHIPPED;
 use crashlab::log::store::MemoryStore;
+use crashlab::record::Decision;
 
 fn setup() -> Setup {
     let (_, json) = SHIPPED.iter().find(|(id, _)| *id == "double-charge").unwrap();
@@ -45,7 +45,7 @@ fn drive(dies_at: u64, how: &CommandKind) -> (Session, Vec<Command>) {
             Tick::WaitingForPerson { approval_key } => {
                 let note: Option<Arc<str>> = Some("as the policy says".into());
                 let half_step = session.half_step();
-                let decision = Decision { approved: true, approver: "human:maya".into(), note: note.clone() };
+                let decision = Decision::new(true, "human:maya", note.clone());
                 session.decide(&approval_key, decision).unwrap();
                 commands.push(Command { half_step, kind: CommandKind::Decide { approved: true, approver: "maya".into(), note } });
             }
@@ -85,7 +85,7 @@ fn deeds_that_do_not_fit_are_named() {
     let decide = CommandKind::Decide { approved: true, approver: "maya".into(), note: None };
     let commands = [Command { half_step: 12, kind: decide }];
     let misfit = replay(&mut session, &mut store, &commands, Until::HalfStep(20)).unwrap_err();
-    assert_eq!(misfit, Misfit::Command { place: 0, message: "no question is open".to_string() });
+    assert_eq!(misfit, Misfit::Command { index: 0, message: "no question is open".to_string() });
 
     let (mut session, mut store) = started();
     let misfit = replay(&mut session, &mut store, &[], Until::HalfStep(100_000)).unwrap_err();
@@ -107,7 +107,7 @@ fn what_cannot_be_done_to_a_run_is_refused_with_its_place() {
         replay(&mut session, &mut store, commands, Until::HalfStep(40)).map(|done| done.len())
     };
     let place = |commands: &[Command]| match told(commands) {
-        Err(Misfit::Command { place, .. }) => place,
+        Err(Misfit::Command { index, .. }) => index,
         other => panic!("{other:?}"),
     };
     assert_eq!(told(&[]), Ok(0));

@@ -7,6 +7,7 @@ use crashlab::agent::approval::{question_key, standing};
 use crashlab::agent::config::{Config, Limits};
 use crashlab::agent::run::Run;
 use crashlab::agent::state::{AgentState, Approval};
+use crashlab::agent::tools::ToolSpec;
 use crashlab::base::money::{PicoUsd, Prices};
 use crashlab::lab::mechanisms::{Mechanism, Mechanisms};
 use crashlab::lab::scenario::{Scenario, When};
@@ -104,7 +105,7 @@ fn each_limit_that_was_changed_meanwhile_is_refused_and_named() {
 }
 
 #[test]
-fn other_prices_attempts_and_flags_of_tools_are_refused_and_named() {
+fn other_prices_and_attempts_are_refused_and_named() {
     type Edit = fn(&mut Scenario);
     let dearer = |prices: Prices, input: u64, output: u64| Prices {
         input: PicoUsd(prices.input.0 + input),
@@ -112,25 +113,35 @@ fn other_prices_attempts_and_flags_of_tools_are_refused_and_named() {
     };
     let began = Setup::of(&scenario("double-charge"));
     let prices = began.scenario.prices;
-    let flagged = |edit: fn(&mut crashlab::agent::tools::ToolSpec)| {
-        edited(|scenario| {
-            let mut tools = scenario.tools.to_vec();
-            let place = tools.iter().position(|tool| tool.name == "add_internal_note").unwrap();
-            edit(&mut tools[place]);
-            scenario.tools = tools.into();
-        })
-    };
     let attempts: Edit = |scenario| scenario.retry.max_attempts += 1;
     let changed = [
         ("input_usd_per_million", edited(|scenario| scenario.prices = dearer(prices, 10_000, 0))),
         ("output_usd_per_million", edited(|scenario| scenario.prices = dearer(prices, 0, 10_000))),
         ("max_attempts", edited(attempts)),
-        ("irreversible", flagged(|tool| tool.irreversible = true)),
-        ("not_idempotent", flagged(|tool| tool.idempotent = false)),
-        ("read_only", flagged(|tool| tool.read_only = true)),
     ];
     for (name, now) in changed {
         assert_changed(began.clone(), Setup { scenario: now, ..began.clone() }, name);
+    }
+}
+
+#[test]
+fn other_flags_of_a_tool_are_refused_and_named() {
+    type Edit = fn(&mut ToolSpec);
+    let (session, store) = cut_off(Setup::of(&scenario("double-charge")));
+    let flags: [(&str, Edit); 3] = [
+        ("irreversible", |tool| tool.irreversible = true),
+        ("not_idempotent", |tool| tool.idempotent = false),
+        ("read_only", |tool| tool.read_only = true),
+    ];
+    for (name, edit) in flags {
+        let mut tools = session.config().tools.to_vec();
+        let place = tools.iter().position(|tool| tool.name == "add_internal_note").unwrap();
+        edit(&mut tools[place]);
+        let config = Config { tools: tools.into(), ..(**session.config()).clone() };
+        match recover(Arc::new(config), &store.read(), session.now_ms()) {
+            Err(error @ RecoveryError::Changed { .. }) => assert!(error.to_string().contains(name), "{name}: {error}"),
+            other => panic!("{name}: {other:?}"),
+        }
     }
 }
 
@@ -236,7 +247,7 @@ fn decided(call: &ToolCall, action: &str, status: ApprovalStatus, by: &str) -> A
     Arc::new(Approval {
         tool: call.name.clone(),
         identity: call.identity.clone(),
-        action: action.into(),
+        idempotency_key: action.into(),
         approval_key: format!("key of {by}").into(),
         status,
         approver: by.into(),
@@ -254,7 +265,7 @@ fn of_several_decisions_that_cover_a_call_the_newest_stands() {
     use ApprovalStatus::{Approved, Denied, Expired};
     let config = (*Site::new(&scenario("double-charge")).config).clone();
     let call = refund(288);
-    let action = crashlab::agent::approval::action(&config, 0, &call);
+    let action = crashlab::agent::approval::idempotency_key_of(&config, 0, &call);
     let by = |status, name| decided(&call, &action, status, name);
     for (first, second) in
         [(Approved, Denied), (Denied, Approved), (Expired, Approved), (Approved, Expired), (Approved, Approved)]
@@ -270,7 +281,7 @@ fn an_approval_covers_its_action_alone_and_a_denial_its_arguments() {
     use ApprovalStatus::{Approved, Denied, Expired};
     let mut config = (*Site::new(&scenario("double-charge")).config).clone();
     let (call, other) = (refund(288), refund(2_880));
-    let action = crashlab::agent::approval::action(&config, 0, &call);
+    let action = crashlab::agent::approval::idempotency_key_of(&config, 0, &call);
     let yes = [decided(&call, &action, Approved, "maya")];
     assert_eq!(stands(&config, &yes, &call), Some((Approved, "maya".to_string())));
     assert_eq!(stands(&config, &yes, &other), None, "other arguments");

@@ -13,6 +13,7 @@ use crashlab::report::imported::read_checkpoint;
 use serde_json::{Value, json};
 
 use crate::support::{all_scenarios, document, read, scenario};
+use crashlab::record::Decision;
 
 fn log_text(session: &Session) -> String {
     session.log().iter().map(|record| record.to_line() + "\n").collect()
@@ -41,11 +42,7 @@ fn driven(mut session: Session, store: &mut MemoryStore, kills: &[u64]) -> (Sess
                 let question = session.world().inbox().into_iter().find(|question| question.decided.is_none()).unwrap();
                 let key = question.key.clone();
                 let CommandKind::Decide { approver, note, .. } = &kind else { unreachable!() };
-                let decision = crashlab::agent::protocol::Decision {
-                    approved,
-                    approver: format!("human:{approver}").into(),
-                    note: note.clone(),
-                };
+                let decision = Decision::new(approved, format!("human:{approver}"), note.clone());
                 session.decide(&key, decision).unwrap();
                 commands.push(Command { half_step, kind });
             }
@@ -155,7 +152,7 @@ fn a_file_that_does_not_fit_names_the_path_and_what_differs() {
         (&|value| value["deeds"] = json!([[1]]), "$.deeds[0]: expected a moment, a word"),
         (
             &|value| value["deeds"].as_array_mut().unwrap().push(json!([1_000_000_000, "crash"])),
-            "$.deeds[1]: its moment 1000000000 is behind the end of the run, which is moment ",
+            "$.deeds[1]: its moment 1000000000 is after the end of the run, which is moment ",
         ),
         (
             &|value| value["deeds"] = json!([[3, "resume"]]),
@@ -167,7 +164,7 @@ fn a_file_that_does_not_fit_names_the_path_and_what_differs() {
         ),
         (&|value| value["document"] = json!("{}"), "$.document: the scenario in this file cannot be read: $.task: missing"),
         (&|value| value["checkpoint"] = json!("{}"), "$.checkpoint: the checkpoint in this file cannot be read: $.task_id"),
-        (&|value| value["moment"] = json!(20), "$.deeds[0]: its moment 66 is behind the end of the run, which is moment 20"),
+        (&|value| value["moment"] = json!(20), "$.deeds[0]: its moment 66 is after the end of the run, which is moment 20"),
         (&|value| (value["moment"], value["deeds"]) = (json!(20), json!([])), "$.records: the log had "),
         (&|value| value["log_digest"] = json!("00000000000000ff"), "$.log_digest: the log has as many records as it had"),
     ];

@@ -6,7 +6,7 @@ use crashlab::agent::protocol::{Answer, ModelRequest};
 use crashlab::agent::state::Message;
 use crashlab::lab::ledger::Entry;
 use crashlab::lab::scenario::Scenario;
-use crashlab::lab::services::{latency_ms, tools};
+use crashlab::lab::tool_definition::ToolDefinition;
 use crashlab::lab::world::{ToolRequest, World};
 use crashlab::record::{FailureCode, ToolCall};
 use serde_json::{Value, json};
@@ -216,7 +216,10 @@ fn a_voucher_goes_to_a_customer_who_is_there() {
         let sent = given(&mut world, "send_voucher", voucher("C-48213"), &format!("k{nth}"));
         assert_eq!((&sent["voucher_id"], sent["amount"].to_string()), (&json!(format!("VC-0000{nth}")), "20.50".to_string()));
         match &world.rows().last().unwrap().entry {
-            Entry::Voucher { customer_id, cents, .. } => assert_eq!((&**customer_id, *cents), ("C-48213", 2_050)),
+            Entry::Effect { name, cents, text, .. } => {
+                assert_eq!((&**name, *cents), ("voucher", Some(2_050)));
+                assert!(text.contains("C-48213"), "{text}");
+            }
             other => panic!("{other:?}"),
         }
         let found = given(&mut world, "find_voucher", json!({"idempotency_key": format!("k{nth}")}), "look-up");
@@ -240,15 +243,20 @@ fn notes_and_escalations_are_numbered_each_for_itself() {
         let escalation = given(&mut world, "escalate", json!({"summary": format!("sum {nth}")}), &format!("e{nth}"));
         assert_eq!(escalation["escalation_id"], format!("ESC-000{nth}"));
     }
-    let texts: Vec<&str> = world
+    let texts: Vec<(&str, &str)> = world
         .rows()
         .iter()
         .filter_map(|row| match &row.entry {
-            Entry::Note { text } | Entry::Escalation { text } => Some(&**text),
+            Entry::Effect { name, text, .. } => Some((&**name, &**text)),
             _ => None,
         })
         .collect();
-    assert_eq!(texts, ["note 1", "sum 1", "note 2", "sum 2", "note 3", "sum 3"]);
+    assert_eq!(texts.len(), 6);
+    for (place, (name, text)) in texts.iter().enumerate() {
+        let (expected, word) = if place % 2 == 0 { ("note", "note") } else { ("escalation", "sum") };
+        assert_eq!(*name, expected);
+        assert!(text.ends_with(&format!("{word} {}", place / 2 + 1)), "{text}");
+    }
 }
 
 #[test]
@@ -274,9 +282,12 @@ fn a_search_ranks_by_the_words_that_are_found_and_gives_five_at_most() {
 
 #[test]
 fn each_tool_has_its_flags_and_takes_its_time() {
-    let shown: Vec<(String, [bool; 3], u64)> = tools()
+    let shown: Vec<(String, [bool; 3], u64)> = calm()
+        .tools
         .iter()
-        .map(|tool| (tool.name.clone(), [tool.irreversible, tool.idempotent, tool.read_only], latency_ms(&tool.name)))
+        .map(|ToolDefinition { spec, latency_ms, .. }| {
+            (spec.name.clone(), [spec.irreversible, spec.idempotent, spec.read_only], *latency_ms)
+        })
         .collect();
     let (reader, writer) = ([false, true, true], [false, true, false]);
     let expected = [
@@ -291,7 +302,7 @@ fn each_tool_has_its_flags_and_takes_its_time() {
         ("escalate", writer, 75),
     ];
     assert_eq!(shown, expected.map(|(name, flags, ms)| (name.to_string(), flags, ms)));
-    assert!(tools().iter().flat_map(|tool| &tool.parameters).all(|parameter| parameter.required));
+    assert!(calm().tools.iter().flat_map(|tool| &tool.spec.parameters).all(|parameter| parameter.required));
 }
 
 #[test]
@@ -301,7 +312,7 @@ fn the_model_says_and_bills_no_more_than_its_output_limit() {
         let mut world = World::new(scenario.clone(), true);
         let messages = [Message::System { content: "s".into() }, Message::User { content: "t".into() }];
         let messages = Arc::new(messages.map(Arc::new).to_vec());
-        let request = ModelRequest { messages, tools: scenario.tools.clone(), max_output_tokens };
+        let request = ModelRequest { messages, tools: Vec::new().into(), max_output_tokens };
         let reply = world.call_model(&request, 1_000, Some(0), None);
         let Answer::Completion(completion) = reply.answer else { panic!("{:?}", reply.answer) };
         let (calls, input, output, cost) = world.meter();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crashlab::agent::Agent;
 use crashlab::agent::config::Config;
-use crashlab::agent::protocol::{Answer, Completion, Decision, Effect, EffectKind, Event};
+use crashlab::agent::protocol::{Answer, Completion, Effect, EffectKind, Event};
 use crashlab::agent::run::{ModelStage, Turn};
 use crashlab::lab::invariants::{Breach, Evidence, breaches};
 use crashlab::lab::ledger::Entry;
@@ -22,7 +22,7 @@ use crashlab::log::recovery::recover;
 use crashlab::log::store::{
     Durable, FoundSnapshot, LogDamage, MemoryStore, SavedSnapshot, Store, StoreError, Writer, seal, unseal,
 };
-use crashlab::record::{Failure, FailureCode, Record, RecordBody, Status, ToolCall, read_log};
+use crashlab::record::{Decision, Failure, FailureCode, Record, RecordBody, Status, ToolCall, read_log};
 use serde_json::{Value, json};
 
 // --- Scenarios -----------------------------------------------------------------------------------------------------------------
@@ -205,9 +205,13 @@ pub fn books(world: &World) -> Books {
     for row in world.rows() {
         match &row.entry {
             Entry::Refund { .. } => books.refunds += 1,
-            Entry::Voucher { .. } => books.vouchers += 1,
-            Entry::Note { .. } => books.notes += 1,
-            Entry::Escalation { .. } => books.escalations += 1,
+            Entry::Effect { name, .. } => match &**name {
+                "voucher" => books.vouchers += 1,
+                "note" => books.notes += 1,
+                "escalation" => books.escalations += 1,
+                // A tool of the scenario's own: see `effects`.
+                _ => {}
+            },
             Entry::Decision { .. } => books.decisions += 1,
             Entry::Mail { .. } => books.mails += 1,
             Entry::HandOver { .. } => books.hand_overs += 1,
@@ -215,6 +219,15 @@ pub fn books(world: &World) -> Books {
         }
     }
     books
+}
+
+/// What the books say of the effects of a name, in order.
+pub fn effects(world: &World, wanted: &str) -> Vec<String> {
+    let rows = world.rows().iter().filter_map(|row| match &row.entry {
+        Entry::Effect { name, text, .. } if **name == *wanted => Some(text.to_string()),
+        _ => None,
+    });
+    rows.collect()
 }
 
 /// What `double-charge` leaves behind.
@@ -465,7 +478,7 @@ impl Tab {
                     ToolRequest { call: call.clone(), key: idempotency_key.clone(), expected_version: expected_version.clone() };
                 site.world.call_tool(&request, site.now_ms, self.cause, None)
             }
-            EffectKind::AskApproval { tool, args, approval_key } => {
+            EffectKind::AskApproval { tool, args, approval_key, .. } => {
                 site.world.ask(approval_key, tool, args, site.now_ms, self.cause);
                 if site.world.decision(approval_key).is_none() {
                     site.world.decide(approval_key, yes(), site.now_ms + 42_000).unwrap();
@@ -653,12 +666,12 @@ pub fn completion(thought: &str, calls: &[(&str, &str, Value)]) -> Completion {
 
 /// Maya says yes.
 pub fn yes() -> Decision {
-    Decision { approved: true, approver: "human:maya".into(), note: None }
+    Decision::new(true, "human:maya", None)
 }
 
 /// Maya says no.
 pub fn no() -> Decision {
-    Decision { approved: false, approver: "human:maya".into(), note: None }
+    Decision::new(false, "human:maya", None)
 }
 
 /// Fails with the neighbourhood of the first difference, as the texts are long.

@@ -5,7 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { Agent, drive, Failure, Fenced, memoryStore, version, webStore } from '../../pkg/node.js';
+import { Agent, drive, Failure, memoryStore, version, webStore } from '../../pkg/node.js';
 import { root } from '../../scripts/lib/paths.mjs';
 import { examples, LOOP_ENDS_WITH, pkg, project, REFUNDED } from './support.js';
 

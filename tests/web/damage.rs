@@ -66,8 +66,8 @@ fn a_damaged_checkpoint_falls_back_to_the_one_before() {
         let opened = view(&mut Lab::open(&run_id).unwrap());
         let generations = opened["storage"]["generations"].as_array().unwrap().clone();
         assert_eq!(generations.iter().filter(|one| one["damage"].is_string()).count(), 1, "{name}");
-        let lab = taken_up(&run_id);
-        assert_eq!(resumes(&lab)[0]["checkpoint_generation"], found[1].1, "{name}");
+        let mut lab = taken_up(&run_id);
+        assert_eq!(resumes(&mut lab)[0]["checkpoint_generation"], found[1].1, "{name}");
         assert_eq!(lab.checkpoint_json(), calm, "{name}");
     }
     clean();
@@ -95,8 +95,8 @@ fn two_damaged_checkpoints_leave_the_log() {
     for (key, _) in snapshots(&run_id) {
         change(&key, flipped);
     }
-    let lab = taken_up(&run_id);
-    assert_eq!(resumes(&lab)[0]["checkpoint_generation"], Value::Null);
+    let mut lab = taken_up(&run_id);
+    assert_eq!(resumes(&mut lab)[0]["checkpoint_generation"], Value::Null);
     assert_eq!(lab.checkpoint_json(), calm);
     clean();
 }
@@ -124,8 +124,8 @@ fn a_checkpoint_of_a_later_version_is_not_guessed_at() {
     });
     let damage = view(&mut Lab::open(&run_id).unwrap())["storage"]["generations"][0]["damage"].clone();
     assert_eq!(damage, "$.version: this is version 99; this program reads version 1");
-    let lab = taken_up(&run_id);
-    assert_eq!(resumes(&lab)[0]["checkpoint_generation"], found[1].1);
+    let mut lab = taken_up(&run_id);
+    assert_eq!(resumes(&mut lab)[0]["checkpoint_generation"], found[1].1);
     clean();
 }
 
@@ -169,7 +169,7 @@ fn a_log_cut_in_the_middle_of_a_character_is_read_up_to_the_cut() {
     assert_eq!(view(&mut lab)["storage"]["warning"], Value::Null, "the torn record has made room");
     assert_eq!(finish(&mut lab), "done");
     assert_eq!(books(&mut lab), ONE_OF_EACH);
-    assert_eq!(resumes(&lab)[0]["in_doubt"]["type"], "llm_request");
+    assert_eq!(resumes(&mut lab)[0]["in_doubt"]["type"], "llm_request");
     // The log is whole again, and another page reads the same.
     assert_eq!(log_lines(&run_id).join("\n") + "\n", lab.log_jsonl());
     assert!(lab.log_jsonl().contains("👩‍💻"));

@@ -42,7 +42,7 @@ async fn a_reload_at_any_tick_ends_in_one_refund_one_question_and_the_same_check
         assert_eq!(books(&mut lab), ONE_OF_EACH, "after {ticks} ticks");
         assert_eq!(broken(&mut lab), [""; 0], "after {ticks} ticks");
         // Where nothing was durable, the run begins.
-        let doubt = resumes(&lab).first().map_or(Value::Null, |resume| resume["in_doubt"]["type"].clone());
+        let doubt = resumes(&mut lab).first().map_or(Value::Null, |resume| resume["in_doubt"]["type"].clone());
         if doubt == "llm_request" {
             in_doubt += 1;
             assert_eq!(without_spending(&lab.checkpoint_json()), without_spending(&calm), "after {ticks} ticks");

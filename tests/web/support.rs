@@ -236,7 +236,7 @@ pub fn reload(mut lab: Lab) -> Lab {
 }
 
 /// What the log says of its resumes.
-pub fn resumes(lab: &Lab) -> Vec<Value> {
+pub fn resumes(lab: &mut Lab) -> Vec<Value> {
     let records = given(lab.records(0));
     let lines = records.as_array().unwrap().iter().filter(|record| record["type"] == "resume");
     lines.map(|record| serde_json::from_str(record["line"].as_str().unwrap()).unwrap()).collect()

@@ -86,9 +86,9 @@ function insert(area, text) {
 }
 
 /**
- * Shows a place, with what stands there selected.
+ * Scrolls to a part of the text and selects it.
  * @param {HTMLTextAreaElement} area
- * @param {{ start: number, end: number, line: number }} place
+ * @param {{ start: number, end: number, line: number }} part
  */
 export function jump(area, { start, end, line }) {
   area.focus();

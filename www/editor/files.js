@@ -1,4 +1,4 @@
-/** Files, to the reader and from them. */
+/** Reading and saving text files. */
 const LARGEST_BYTES = 4_000_000;
 
 /** @param {string} name @param {string} text */
@@ -11,7 +11,7 @@ export function download(name, text) {
 }
 
 /**
- * The text of a file, with the line ends that a field has.
+ * The text of a file, with the line ends of a text field.
  * @param {File} file
  * @param {string} [kind]  What it should be.
  */

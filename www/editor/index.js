@@ -2,12 +2,12 @@
 import { html, nothing, render } from 'lit/html.js';
 import { glyph } from '../ui/glyph.js';
 import { closeButton, fileButton, newWindow } from '../ui/window.js';
-import { titleOf, yours } from '../yours.js';
+import { titleOf } from '../custom-scenarios.js';
 import { field, jump } from './field.js';
 import { download, readText } from './files.js';
 import { mistakeOf } from './mistake.js';
-import { withFields } from './place.js';
-import * as shelf from './shelf.js';
+import { withFields } from './json-path.js';
+import * as drafts from './drafts.js';
 import '../ui/shared.js';
 import 'sheet:./editor.css';
 
@@ -16,13 +16,24 @@ const NOT_KEPT =
   'The browser keeps nothing more for this page: what you type is gone with it. Export it as a file.';
 
 /**
- * Opens the editor over the page.
- * @param {import('../reader.js').Reader} reader
+ * @typedef {import('../pkg/crashlab.js').ScenarioInfo} ScenarioInfo
+ * @typedef {object} Host  What the editor may ask of the page.
+ * @property {() => ScenarioInfo | null} about  The chosen scenario.
+ * @property {(id: string) => Promise<ScenarioInfo>} loadScenario
+ * @property {() => { id: string, title: string }[]} shipped
+ * @property {(text: string) => ScenarioInfo} read  Throws what is wrong with a scenario.
+ * @property {() => void} scenariosChanged  The reader's own are other ones than before.
+ * @property {(scenario: ScenarioInfo) => void} run
  */
-export function open(reader) {
+
+/**
+ * Opens the editor over the page.
+ * @param {Host} host
+ */
+export function open(host) {
   if (document.querySelector('dialog[open]')) return;
   const dialog = newWindow('editor', (file) => editor.take(file));
-  const editor = new Editor(reader, dialog);
+  const editor = new Editor(host, dialog);
   dialog.addEventListener('keydown', (event) => {
     if (!(event.ctrlKey || event.metaKey)) return;
     const action = { s: () => editor.save(), Enter: () => editor.run() }[event.key];
@@ -39,41 +50,41 @@ class Editor {
   #isShipped = false;
   /** @type {import('./mistake.js').Mistake | null} */
   #mistake = null;
-  /** What the scenario is about, if it can be read. @type {import('../pkg/crashlab.js').ScenarioInfo | null} */
+  /** What the scenario is about, if it can be read. @type {ScenarioInfo | null} */
   #info = null;
   #checking = 0;
-  /** What came of the last press. */
+  /** The result of the last action. */
   #said = '';
   #warning = '';
   /** @type {(() => void) | null} */
   #undo = null;
-  #reader;
+  #host;
   #dialog;
 
-  /** @param {import('../reader.js').Reader} reader @param {HTMLDialogElement} dialog */
-  constructor(reader, dialog) {
-    this.#reader = reader;
+  /** @param {Host} host @param {HTMLDialogElement} dialog */
+  constructor(host, dialog) {
+    this.#host = host;
     this.#dialog = dialog;
   }
 
-  /** Shows what the reader is at: the chosen scenario, unless a draft was left unfinished. */
+  /** Shows the chosen scenario, or else the draft that was left unfinished. */
   async begin() {
-    const chosen = this.#reader.about?.id ?? '';
-    const own = shelf.documents();
-    const last = own.find(({ key, isDraft }) => key === shelf.last() && isDraft);
+    const chosen = this.#host.about()?.id ?? '';
+    const own = drafts.documents();
+    const last = own.find(({ key, isDraft }) => key === drafts.last() && isDraft);
     const found = own.find(({ key }) => key === chosen) ?? last;
     await this.#show(found?.key ?? chosen);
   }
 
   /** @param {string} key */
   async #show(key) {
-    const text = shelf.textOf(key);
+    const text = drafts.textOf(key);
     this.#isShipped = text === null;
     try {
-      this.#text = text ?? (await this.#reader.engine.scenario(key)).json;
+      this.#text = text ?? (await this.#host.loadScenario(key)).json;
     } catch {
-      // A run can be of a scenario that is nowhere any more.
-      this.#text = this.#reader.about?.json ?? '';
+      // A run's scenario may have been deleted.
+      this.#text = this.#host.about()?.json ?? '';
     }
     this.#key = key;
     this.#warning = '';
@@ -92,7 +103,7 @@ class Editor {
   }
 
   #keep() {
-    this.#warning = shelf.keepDraft(this.#key, this.#text) ? '' : NOT_KEPT;
+    this.#warning = drafts.keepDraft(this.#key, this.#text) ? '' : NOT_KEPT;
   }
 
   #check() {
@@ -100,7 +111,7 @@ class Editor {
     this.#mistake = null;
     this.#info = null;
     try {
-      this.#info = this.#reader.engine.read(this.#text);
+      this.#info = this.#host.read(this.#text);
       const taken = this.#isShipped ? null : this.#takenBy(this.#info.id);
       if (taken) this.#mistake = mistakeOf(this.#text, `$.id: ${taken}`);
     } catch (error) {
@@ -113,16 +124,16 @@ class Editor {
   #takenBy(id) {
     if (this.#shipped.some((one) => one.id === id))
       return `“${id}” is a shipped scenario; expected an id of its own`;
-    if (id !== this.#key && shelf.savedText(id) !== null)
+    if (id !== this.#key && drafts.savedText(id) !== null)
       return `“${id}” is another of your scenarios; expected an id of its own`;
     return null;
   }
 
   get #shipped() {
-    return this.#reader.engine.scenarios.filter((one) => !one.own);
+    return this.#host.shipped();
   }
 
-  /** Whether it can be run and saved; if not, what stands in the way is shown. */
+  /** Whether it can be run and saved; if not, its mistake is shown. */
   #isFine() {
     this.#check();
     if (!this.#mistake) return true;
@@ -135,18 +146,17 @@ class Editor {
   run() {
     if (!this.#isFine() || !this.#info) return;
     this.#dialog.close();
-    this.#reader.take(this.#info);
-    this.#reader.toggle();
+    this.#host.run(this.#info);
   }
 
   save() {
     if (this.#isShipped || !this.#isFine() || !this.#info) return;
     const { id, title } = this.#info;
-    const isKept = shelf.save(this.#key, id, this.#text);
+    const isKept = drafts.save(this.#key, id, this.#text);
     this.#key = id;
     this.#warning = isKept ? '' : NOT_KEPT;
-    this.#tell(isKept ? `“${title}” is saved. It stands in the scenario menu under Yours.` : '');
-    // The button can do nothing more now, and would lose the focus.
+    this.#report(isKept ? `“${title}” is saved. It is in the scenario menu under Yours.` : '');
+    // The button is disabled now, and would lose the focus.
     this.#area?.focus();
   }
 
@@ -155,7 +165,7 @@ class Editor {
     const free = this.#freeKey(`${id.slice(0, 50)}-copy`);
     const text = withFields(this.#text, { id: free, title: `${title} (copy)` });
     this.#begin(free, text);
-    this.#tell('This is your copy. It is kept as you type; Save puts it into the scenario menu.');
+    this.#report('This is your copy. It is kept as you type; Save puts it into the scenario menu.');
     this.#area?.focus();
   }
 
@@ -163,7 +173,7 @@ class Editor {
   #freeKey(wanted) {
     const taken = new Set([
       ...this.#shipped.map(({ id }) => id),
-      ...shelf.documents().map(({ key }) => key),
+      ...drafts.documents().map(({ key }) => key),
     ]);
     for (let n = 1; ; n++) {
       const key = n === 1 ? wanted : `${wanted}-${n}`;
@@ -188,37 +198,36 @@ class Editor {
   revert() {
     const before = this.#text;
     const key = this.#key;
-    this.#text = shelf.savedText(key) ?? before;
+    this.#text = drafts.savedText(key) ?? before;
     this.#keep();
     this.#check();
-    this.#tell('Back to what is saved.', () => this.#begin(key, before));
+    this.#report('Back to what is saved.', () => this.#begin(key, before));
     this.#area?.focus();
   }
 
   async delete() {
     const key = this.#key;
     const title = titleOf(this.#text) || key;
-    const bringBack = shelf.drop(key);
-    const next = shelf.documents()[0]?.key ?? this.#shipped[0].id;
+    const bringBack = drafts.drop(key);
+    const next = drafts.documents()[0]?.key ?? this.#shipped[0].id;
     await this.#show(next);
-    this.#tell(`“${title}” is deleted.`, async () => {
+    this.#report(`“${title}” is deleted.`, async () => {
       bringBack();
       await this.#show(key);
-      this.#tell(`“${title}” is back.`);
+      this.#report(`“${title}” is back.`);
     });
     /** @type {HTMLElement | null} */ (this.#dialog.querySelector('.said button'))?.focus();
   }
 
   /**
-   * Says what was done, and offers to undo it.
+   * Reports what was done, and offers to undo it.
    * @param {string} said
    * @param {(() => void) | null} [undo]
    */
-  #tell(said, undo = null) {
+  #report(said, undo = null) {
     this.#said = said;
     this.#undo = undo;
-    this.#reader.engine.scenarios = [...this.#shipped, ...yours()];
-    this.#reader.show({});
+    this.#host.scenariosChanged();
     this.#draw();
   }
 
@@ -227,7 +236,7 @@ class Editor {
   }
 
   /**
-   * Takes a scenario from a file. One that can be read is saved at once; any other is kept as it is, to be mended.
+   * Imports a scenario from a file. One that can be read is saved at once; any other is kept as a draft, to be corrected.
    * @param {File} file
    */
   async take(file) {
@@ -241,7 +250,7 @@ class Editor {
     }
     let id = '';
     try {
-      id = this.#reader.engine.read(text).id;
+      id = this.#host.read(text).id;
     } catch {
       id = file.name
         .replace(/\.[^.]*$/, '')
@@ -251,7 +260,7 @@ class Editor {
     }
     this.#begin(this.#freeKey(id || 'imported'), text);
     if (this.#mistake) {
-      this.#tell(`${file.name} is imported as a draft. Mend what is wrong with it, and save it.`);
+      this.#report(`${file.name} is imported as a draft. Correct its mistake, and save it.`);
       return this.#jump();
     }
     this.save();
@@ -265,14 +274,14 @@ class Editor {
     return this.#dialog.querySelector('textarea');
   }
 
-  // --- What is seen ------------------------------------------------------------------------------------------------------------
+  // --- Drawing -----------------------------------------------------------------------------------------------------------------
 
   #draw() {
     render([this.#head(), this.#body(), this.#foot()], this.#dialog);
   }
 
   #head() {
-    const own = shelf.documents();
+    const own = drafts.documents();
     return html`<header>
       <h2 id="editor-title">Scenario editor</h2>
       <label class="which">
@@ -280,7 +289,7 @@ class Editor {
         <select
           @change=${async (/** @type {Event} */ event) => {
             await this.#show(/** @type {HTMLSelectElement} */ (event.currentTarget).value);
-            this.#tell('');
+            this.#report('');
           }}
         >
           ${
@@ -325,8 +334,8 @@ class Editor {
 
   #foot() {
     const mistake = this.#mistake;
-    const isSaved = shelf.savedText(this.#key) !== null;
-    const isChanged = !this.#isShipped && shelf.savedText(this.#key) !== this.#text;
+    const isSaved = drafts.savedText(this.#key) !== null;
+    const isChanged = !this.#isShipped && drafts.savedText(this.#key) !== this.#text;
     return html`<footer>
       <div id="editor-verdict" class="verdict" role="status">
         ${

@@ -3,12 +3,12 @@
  *
  * @typedef {object} Mistake
  * @property {string} path  Such as `$.script[0].say`.
- * @property {string} says  What was expected, and what stands there.
+ * @property {string} says  What was expected, and what is there instead.
  * @property {number} line
  * @property {number} start  What to select, as offsets.
  * @property {number} end
  */
-import { follow, lineOf, offsetOf } from './place.js';
+import { follow, lineOf, offsetOf } from './json-path.js';
 
 /**
  * @param {string} text  The scenario.
@@ -24,7 +24,7 @@ export function mistakeOf(text, message) {
     return { path, says, line: Number(line), start, end: Math.min(start + 1, text.length) };
   }
   const { start, value, end, rest } = follow(text, message);
-  // What is missing is named behind the last thing that is there.
+  // Something missing is reported with the path of what should contain it.
   const missing = rest.indexOf(': ');
   const colon = message.length - rest.length + Math.max(missing, 0);
   return {

@@ -1,16 +1,16 @@
 /**
- * The page inside another page: `?embed&scenario=ID` or `?embed&lesson=3`. It has what the run or the lesson needs and a way out, and
- * none of the rest. It keeps its runs in memory, so a frame and the page itself do not meet in the browser's storage.
+ * The page inside another page: `?embed&scenario=ID` or `?embed&lesson=timeout`. It shows what the run or the lesson needs and a link to the
+ * whole page. It keeps its runs in memory, so a frame and the page itself do not meet in the browser's storage.
  */
 import { html } from 'lit/html.js';
 import { glyph } from '../ui/glyph.js';
 import '../ui/shared.js';
 import 'sheet:./embed.css';
 
-/** What may be said in the query as well as in a link's fragment. */
+/** Parameters of a run that the query may have, as a link's fragment does. */
 const OF_A_RUN = ['scenario', 'off', 'seed'];
 
-/** Before the page reads its address: what the query says becomes what a link says. */
+/** Moves what the query says into the fragment, where the page reads it. */
 export function enter() {
   document.documentElement.dataset.embed = '';
   const query = new URLSearchParams(location.search);
@@ -24,7 +24,7 @@ export function enter() {
   }
   if (fragment && location.hash.length < 2)
     history.replaceState(null, '', `${location.pathname}${location.search}#${fragment}`);
-  // What is pressed in a frame does not become a step of the host's Back.
+  // Links in a frame add nothing to the history, so that the host's Back stays its own.
   document.addEventListener('click', (event) => {
     const link = event.target instanceof Element ? event.target.closest('a[href^="#"]') : null;
     if (!(link instanceof HTMLAnchorElement)) return;
@@ -39,7 +39,7 @@ export function title(title) {
 }
 
 /**
- * The way out, to the same scenario or lesson in the whole page.
+ * The link to the same scenario or lesson in the whole page.
  * @param {string} scenario
  * @param {Set<string>} off
  */

@@ -7,7 +7,7 @@ import { count } from '../ui/format.js';
  * @property {string} scenario
  * @property {number} crashes
  * @property {number} faults
- * @property {number} beside  Faults beside the crash, in the matrix.
+ * @property {number} beside  Faults besides the crash, in the matrix.
  * @property {number} decisions
  * @property {number} states
  * @property {Set<string>} off
@@ -34,7 +34,7 @@ function number(label, value, values, onValue, hint) {
   </label>`;
 }
 
-/** What is searched is among what can be chosen, whoever has set it. @param {number[]} values @param {number} value */
+/** The values to choose from, with the present one among them, wherever that was set. @param {number[]} values @param {number} value */
 const around = (values, value) =>
   values.includes(value) ? values : [...values, value].sort((a, b) => a - b);
 

@@ -10,7 +10,7 @@ const HEIGHT = 120;
 const LEFT = 40;
 const BOTTOM = 20;
 const TOP = 12;
-/** What the word at the start needs. */
+/** The width of the label at the start. */
 const CROWDED = 50;
 
 /** Digits in groups of three, however many: the numbers are larger than a JavaScript number. @param {string} digits */
@@ -45,13 +45,13 @@ export function futures(run, partial) {
       }
     </p>`;
   return html`<figure class="futures">
-    <figcaption>${sentence(run)}</figcaption>
+    <figcaption>${inWords(run)}</figcaption>
     ${plot(run)}
   </figure>`;
 }
 
-/** @param {SearchRun} run */
-function sentence(run) {
+/** Where the run is lost, in sentences. @param {SearchRun} run */
+function inWords(run) {
   const { steps } = run.run;
   const first = /** @type {Futures} */ (steps[0].futures);
   const lost = noReturn(run);
@@ -66,29 +66,29 @@ function plot(run) {
   const { steps } = run.run;
   // The type in it keeps its size on a phone.
   const WIDTH = innerWidth < 600 ? 360 : 720;
-  const x = (/** @type {number} */ place) =>
-    LEFT + ((WIDTH - LEFT - 12) * place) / Math.max(steps.length - 1, 1);
+  const x = (/** @type {number} */ step) =>
+    LEFT + ((WIDTH - LEFT - 12) * step) / Math.max(steps.length - 1, 1);
   const y = (/** @type {number} */ share) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - share);
   const line = steps
-    .map(({ futures }, place) => {
-      const at = `${x(place).toFixed(1)} ${y(/** @type {Futures} */ (futures).share).toFixed(1)}`;
-      return place === 0 ? `M${at}` : `H${x(place).toFixed(1)}L${at}`;
+    .map(({ futures }, step) => {
+      const at = `${x(step).toFixed(1)} ${y(/** @type {Futures} */ (futures).share).toFixed(1)}`;
+      return step === 0 ? `M${at}` : `H${x(step).toFixed(1)}L${at}`;
     })
     .join('');
   const lost = noReturn(run);
-  const turns = steps.flatMap(({ plain }, place) => (plain ? [] : [place]));
+  const turns = steps.flatMap(({ plain }, step) => (plain ? [] : [step]));
   return html`<svg
     class="plot"
     viewBox="0 0 ${WIDTH} ${HEIGHT}"
     role="img"
-    aria-label="The share of futures that end broken, step by step. ${sentence(run)}"
+    aria-label="The share of futures that end broken, step by step. ${inWords(run)}"
   >
     ${[0, 0.5, 1].map(
       (share) =>
         svg`<line class="grid" x1=${LEFT} x2=${WIDTH - 12} y1=${y(share)} y2=${y(share)} />
           <text x=${LEFT - 6} y=${y(share) + 4} text-anchor="end">${100 * share} %</text>`,
     )}
-    ${turns.map((place) => svg`<line class="turn" x1=${x(place)} x2=${x(place)} y1=${y(0)} y2=${y(0) + 5} />`)}
+    ${turns.map((step) => svg`<line class="turn" x1=${x(step)} x2=${x(step)} y1=${y(0)} y2=${y(0) + 5} />`)}
     <path class="share" d=${line} />
     ${
       lost === null

@@ -1,15 +1,15 @@
 /**
- * The fault explorer: every crash and every fault within bounds, beside the page. It is loaded when it is opened, and computes
- * nothing itself: a worker searches, this says how far it is and shows what was found.
+ * The fault explorer: every crash and every fault within bounds. It is loaded when it is first opened, and computes nothing itself: a
+ * worker searches, and this shows its progress and its results.
  */
 import { html, nothing, render } from 'lit/html.js';
 import { readText } from '../editor/files.js';
 import { glyph } from '../ui/glyph.js';
 import { closeButton, fileButton, newWindow } from '../ui/window.js';
 import { bounds } from './choices.js';
-import { isWhole, keep, keyOf, recall, summary } from './found.js';
+import { isWhole, keep, keyOf, recall, summary } from './results.js';
 import { broke, focusCell, legend, matrix, rove } from './matrix.js';
-import { retell, save, showTrace } from './play.js';
+import { play, save, showTrace } from './play.js';
 import { Progress } from './progress.js';
 import { replayed } from './replay.js';
 import { run } from './run.js';
@@ -26,6 +26,17 @@ import 'sheet:./run.css';
  * @typedef {import('./searcher.js').SearchRun} SearchRun
  * @typedef {import('./choices.js').Choices} Choices
  * @typedef {'matrix' | 'search'} View
+ * @typedef {import('../pkg/crashlab.js').ScenarioInfo} ScenarioInfo
+ * @typedef {object} Host  What the explorer may ask of the page.
+ * @property {() => ScenarioInfo | null} about  The chosen scenario.
+ * @property {() => Set<string>} off  The mechanisms that are off.
+ * @property {() => { id: string, title: string }[]} scenarios
+ * @property {(id: string) => Promise<ScenarioInfo>} loadScenario
+ * @property {() => import('../pkg/crashlab.js').MechanismInfo[]} mechanisms
+ * @property {(json: string) => string} titleOf  Of a scenario's document.
+ * @property {(id: string) => string} invariantName
+ * @property {import('../page/shown-run.js').ShownRun['replayAll']} replayAll
+ * @property {(file: File) => Promise<boolean>} take  Shows a trace from a file.
  * @typedef {object} OpenOptions  How the explorer is opened: what is chosen in it at first.
  * @property {View} [view]
  * @property {string} [scenario]  By id; the page's own if there is none.
@@ -33,8 +44,8 @@ import 'sheet:./run.css';
  * @property {number} [faults]
  * @property {number} [decisions]
  * @property {string[]} [off]
- * @property {boolean} [start]  Without waiting for the button.
- * @typedef {import('./found.js').Found} Found
+ * @property {boolean} [start]  Searches at once.
+ * @typedef {import('./results.js').Found} Found
  * @typedef {object} Story  A run that is read.
  * @property {SearchRun} run
  * @property {string} from
@@ -47,7 +58,7 @@ import 'sheet:./run.css';
 
 const DRAW_EVERY_MS = 100;
 
-/** It keeps its module between two visits. */
+/** Its worker keeps the last matrix and the last search while the explorer is closed. */
 const searcher = new Searcher();
 
 /** @type {Omit<Choices, 'scenario' | 'off'> & { view: View }} */
@@ -65,13 +76,13 @@ let last = null;
 
 /**
  * Opens the explorer over the page.
- * @param {import('../reader.js').Reader} reader
+ * @param {Host} host
  * @param {OpenOptions} [options]
  */
-export function open(reader, options = {}) {
+export function open(host, options = {}) {
   if (document.querySelector('dialog[open]')) return;
   const dialog = newWindow('explorer', (file) => explorer.take(file));
-  const explorer = new Explorer(reader, dialog, options);
+  const explorer = new Explorer(host, dialog, options);
   dialog.addEventListener('close', () => explorer.cancel());
   dialog.addEventListener('keydown', (event) => {
     if (event.key === 'Escape' && explorer.back()) event.preventDefault();
@@ -93,35 +104,36 @@ class Explorer {
   /** @type {import('./replay.js').Replayed | null} */
   #replayed = null;
   #complaint = '';
-  /** A drawing that is due. */
+  /** The timer of the next drawing. */
   #soon = 0;
-  /** The one sentence that is read out. */
+  /** The sentence that a screen reader reads out. */
   #said = '';
   #saved = -Infinity;
-  #reader;
+  #host;
   #dialog;
 
   /**
-   * @param {import('../reader.js').Reader} reader
+   * @param {Host} host
    * @param {HTMLDialogElement} dialog
    * @param {OpenOptions} options
    */
-  constructor(reader, dialog, options) {
-    this.#reader = reader;
+  constructor(host, dialog, options) {
+    this.#host = host;
     this.#dialog = dialog;
     const { start: _, off, faults, ...wanted } = options;
-    if (reader.about) this.#documents.set(reader.about.id, reader.about.json);
+    const about = host.about();
+    if (about) this.#documents.set(about.id, about.json);
     this.#choices = {
       ...(last ?? FIRST),
-      scenario: reader.about?.id ?? '',
-      off: new Set(off ?? reader.off),
+      scenario: about?.id ?? '',
+      off: new Set(off ?? host.off()),
       ...wanted,
     };
     const key = this.#choices.view === 'matrix' ? 'beside' : 'faults';
     if (faults !== undefined) this.#choices[key] = faults;
   }
 
-  // --- What is asked -----------------------------------------------------------------------------------------------------------
+  // --- The question ------------------------------------------------------------------------------------------------------------
 
   /** @param {Partial<Choices & { view: View }>} change */
   #choose(change) {
@@ -134,15 +146,15 @@ class Explorer {
     this.recall();
   }
 
-  /** What is chosen may have been searched before: then that is the answer. */
+  /** Shows the result of what is chosen, if that has been searched before. */
   recall() {
     const found = this.#found;
     this.#said = found ? summary(found) : '';
-    if (found) this.#announce(found);
+    if (found) this.#publish(found);
     this.draw();
   }
 
-  /** What is known of what is chosen. @returns {Found | null} */
+  /** The result of what is chosen. @returns {Found | null} */
   get #found() {
     const options = this.#question();
     return options && recall(keyOf(this.#choices.view, options));
@@ -151,12 +163,12 @@ class Explorer {
   /** Another scenario, with the mechanisms that it names. @param {string} id */
   async #chooseScenario(id) {
     this.#choose({ scenario: id });
-    const { about, off } = this.#reader;
+    const host = this.#host;
     try {
       const named = Object.entries(JSON.parse(await this.#json(id)).mechanisms ?? {});
       const without = named.flatMap(([name, on]) => (on ? [] : [name]));
       if (this.#choices.scenario === id)
-        this.#choose({ off: new Set(about?.id === id ? off : without) });
+        this.#choose({ off: new Set(host.about()?.id === id ? host.off() : without) });
     } catch (error) {
       this.#complaint = /** @type {Error} */ (error).message;
       this.draw();
@@ -165,7 +177,7 @@ class Explorer {
 
   /** The document of a scenario. @param {string} id */
   async #json(id) {
-    const json = this.#documents.get(id) ?? (await this.#reader.engine.scenario(id)).json;
+    const json = this.#documents.get(id) ?? (await this.#host.loadScenario(id)).json;
     this.#documents.set(id, json);
     return json;
   }
@@ -176,19 +188,20 @@ class Explorer {
     return /** @type {SearchOptions} */ (this.#question());
   }
 
-  /** What is chosen, once the scenario is there. @returns {SearchOptions | null} */
+  /** What is chosen; null until its scenario is loaded. @returns {SearchOptions | null} */
   #question() {
     const { view, scenario, crashes, faults, beside, decisions, states, off } = this.#choices;
-    const { engine } = this.#reader;
     const json = this.#documents.get(scenario);
     if (json === undefined) return null;
     const common = { scenario: json, seed: '1', decisions };
     if (view === 'matrix') return { ...common, faults: beside };
-    const mechanisms = Object.fromEntries(engine.mechanisms.map(({ id }) => [id, !off.has(id)]));
+    const mechanisms = Object.fromEntries(
+      this.#host.mechanisms().map(({ id }) => [id, !off.has(id)]),
+    );
     return { ...common, mechanisms, crashes, faults, states };
   }
 
-  /** What is wrong is said when somebody asks. */
+  /** Prepares the worker for a search. A failure is reported by the search itself. */
   async warm() {
     const isNew = this.#question() === null;
     await this.#options()
@@ -215,46 +228,46 @@ class Explorer {
       keep(keyOf(view, options), found);
       this.#running = found;
       const here = found;
-      this.#tell(view === 'matrix' ? 'The matrix is being filled.' : 'The search has begun.');
+      this.#say(view === 'matrix' ? 'The matrix is being filled.' : 'The search has begun.');
       if (view === 'matrix')
         await searcher.matrix(options, (news) => {
           here.matrix = news.view ?? here.matrix;
-          if (news.column && here.matrix) here.matrix.columns[news.place] = news.column;
-          progress.hear(news.progress);
-          this.#hear(here);
+          if (news.column && here.matrix) here.matrix.columns[news.index] = news.column;
+          progress.update(news.progress);
+          this.#update(here);
         });
       else
         await searcher.search(options, (news) => {
           here.verdicts = news.verdicts;
           progress.runs = news.runs;
-          progress.hear(news.progress);
-          this.#hear(here);
+          progress.update(news.progress);
+          this.#update(here);
         });
       progress.end('done');
       this.#running = null;
-      this.#announce(found);
-      this.#tell(summary(found));
+      this.#publish(found);
+      this.#say(summary(found));
     } catch (error) {
       const { name, message } = /** @type {Error} */ (error);
       if (name === 'AbortError') return;
       progress.end('failed');
       this.#running = null;
-      // What it kept may be broken.
+      // The worker's state may be broken.
       searcher.cancel();
       this.#complaint = message;
       this.draw();
     }
   }
 
-  /** Whoever wants to know what is found can hear it. @param {Found} found */
-  #announce(found) {
+  /** Tells the lessons, which are about some searches. @param {Found} found */
+  #publish(found) {
     dispatchEvent(new CustomEvent('crashlab:found', { detail: found }));
   }
 
-  /** Every three seconds the figures are read out. Drawing is left out where it would keep the search waiting. @param {Found} found */
-  #hear(found) {
-    if (found.progress.isTimeToTell()) this.#said = found.progress.sentence();
-    this.#announce(found);
+  /** News of the search. Not each of them is drawn, as that would slow the search down. @param {Found} found */
+  #update(found) {
+    if (found.progress.isTimeToAnnounce()) this.#said = found.progress.summary();
+    this.#publish(found);
     this.#soon ||= setTimeout(() => this.draw(), DRAW_EVERY_MS);
   }
 
@@ -265,8 +278,8 @@ class Explorer {
     this.#running = null;
     searcher.cancel();
     found.progress.end('cancelled');
-    this.#tell(summary(found));
-    // The next search need not wait for the module either.
+    this.#say(summary(found));
+    // The next search should not wait for the worker either.
     setTimeout(() => void this.warm());
   }
 
@@ -290,7 +303,7 @@ class Explorer {
         (cells?.[point].broken ?? [])
           .filter((id) => id !== shown)
           .map((id) => ({
-            name: this.#nameOf(id),
+            name: this.#host.invariantName(id),
             show: () => void this.#openCell(point, line, id),
           })),
       () => focusCell(this.#dialog.querySelector('.matrix'), point, line),
@@ -311,8 +324,8 @@ class Explorer {
       },
       () => [],
       () => {
-        const place = found.verdicts?.findIndex(({ id }) => id === invariant) ?? -1;
-        const row = this.#dialog.querySelectorAll('.verdicts tbody tr')[place];
+        const index = found.verdicts?.findIndex(({ id }) => id === invariant) ?? -1;
+        const row = this.#dialog.querySelectorAll('.verdicts tbody tr')[index];
         /** @type {HTMLElement | null | undefined} */ (row?.querySelector('button'))?.focus();
       },
     );
@@ -325,12 +338,12 @@ class Explorer {
    * @param {() => void} back
    */
   async #read(ask, about, others, back) {
-    this.#tell('Fetching the run…');
+    this.#say('Fetching the run…');
     try {
       const found = await ask();
-      if (!found?.run) return this.#tell('There is no such run.');
+      if (!found?.run) return this.#say('There is no such run.');
       this.#story = { ...about, run: found, others: others(found.invariant.id), back };
-      this.#tell('');
+      this.#say('');
       this.#focus('#run-title');
       this.#dialog.querySelector('.parting')?.scrollIntoView({ block: 'center' });
     } catch (error) {
@@ -353,35 +366,35 @@ class Explorer {
 
   #save() {
     const { run, options } = /** @type {Story} */ (this.#story);
-    // Whoever presses twice wants one.
+    // A double press saves one file.
     if (!run.run.replay || performance.now() - this.#saved < 1000) return;
     this.#saved = performance.now();
     save(run.run.replay, options);
-    this.#tell(
+    this.#say(
       'Saved. Turn it into a test: put the file into tests/replays/, and cargo test replays it and compares every byte of the log.',
     );
   }
 
-  /** The run becomes one of the playground, with its twin beside it; or its trace is read where that cannot be. */
+  /** Opens the run in the playground, with its twin in the background; a run that cannot be had there is shown as a trace. */
   #play() {
     const { run, options } = /** @type {Story} */ (this.#story);
     if (!run.run.deeds) {
       this.#dialog.close();
       const text = run.run.records.map(({ line }) => `${line}\n`).join('');
-      return void showTrace(this.#reader, 'The run that the explorer found.jsonl', text);
+      return void showTrace(this.#host, 'The run that the explorer found.jsonl', text);
     }
     const setup = { scenario: options.scenario, mechanisms: options.mechanisms ?? {}, seed: '1' };
     const beside = run.twin_has_all_mechanisms ? { ...setup, mechanisms: {} } : setup;
-    this.#retell([
+    this.#replay([
       ...(run.twin?.deeds ? [{ name: 'Twin', setup: beside, deeds: run.twin.deeds }] : []),
       { name: 'Explored', setup, deeds: run.run.deeds },
     ]);
   }
 
-  /** @param {import('./play.js').Retold[]} runs */
-  #retell(runs) {
+  /** @param {import('./play.js').Played[]} runs */
+  #replay(runs) {
     this.#dialog.close();
-    retell(this.#reader, runs);
+    play(this.#host, runs);
   }
 
   // --- Replay files ------------------------------------------------------------------------------------------------------------
@@ -392,8 +405,8 @@ class Explorer {
     this.#story = null;
     this.#complaint = '';
     const back = () => this.#focus('.file input');
-    this.#replayed = { name: file.name, back, run: null, misfit: null, told: null };
-    this.#tell(`Replaying ${file.name}…`);
+    this.#replayed = { name: file.name, back, run: null, misfit: null, file: null };
+    this.#say(`Replaying ${file.name}…`);
     this.#focus('#replayed-title');
     const here = this.#replayed;
     try {
@@ -402,11 +415,11 @@ class Explorer {
       // A file that brings its scenario along needs no other.
       const scenario = await this.#json(id).catch(() => undefined);
       here.run = await searcher.replay(text, scenario);
-      here.told = JSON.parse(text);
+      here.file = JSON.parse(text);
     } catch (error) {
       here.misfit = /** @type {Error} */ (error).message;
     }
-    if (this.#replayed === here) this.#tell('');
+    if (this.#replayed === here) this.#say('');
   }
 
   /** @param {string} part */
@@ -414,10 +427,10 @@ class Explorer {
     /** @type {HTMLElement | null} */ (this.#dialog.querySelector(part))?.focus();
   }
 
-  // --- What is seen ------------------------------------------------------------------------------------------------------------
+  // --- Drawing -----------------------------------------------------------------------------------------------------------------
 
   /** @param {string} said */
-  #tell(said) {
+  #say(said) {
     this.#said = said;
     this.draw();
   }
@@ -431,11 +444,12 @@ class Explorer {
 
   #head() {
     const { scenario } = this.#choices;
-    const { about, engine } = this.#reader;
+    const about = this.#host.about();
+    const scenarios = this.#host.scenarios();
     const shown =
-      engine.scenarios.some(({ id }) => id === about?.id) || !about
-        ? engine.scenarios
-        : [{ id: about.id, title: about.title }, ...engine.scenarios];
+      scenarios.some(({ id }) => id === about?.id) || !about
+        ? scenarios
+        : [{ id: about.id, title: about.title }, ...scenarios];
     return html`<header>
       <h2 id="explorer-title">Explore</h2>
       <label class="which">
@@ -473,10 +487,10 @@ class Explorer {
         onBack: () => this.back(),
         onRead: (name, log) => {
           this.#dialog.close();
-          void showTrace(this.#reader, name, log);
+          void showTrace(this.#host, name, log);
         },
         onPlay: ({ scenario, mechanisms, seed }, deeds) =>
-          this.#retell([{ name: 'Replayed', setup: { scenario, mechanisms, seed }, deeds }]),
+          this.#replay([{ name: 'Replayed', setup: { scenario, mechanisms, seed }, deeds }]),
       });
     const { view } = this.#choices;
     const found = this.#found;
@@ -497,7 +511,7 @@ class Explorer {
         </div>
         ${bounds(this.#choices, {
           isMatrix: view === 'matrix',
-          mechanisms: this.#reader.engine.mechanisms,
+          mechanisms: this.#host.mechanisms(),
           onChange: (change) => this.#choose(change),
         })}
         ${this.#button(found)}
@@ -554,21 +568,16 @@ class Explorer {
     return verdicts(list, progress.search, isWhole(found), (id) => void this.#openInvariant(id));
   }
 
-  /** Of an invariant. @param {string} id */
-  #nameOf(id) {
-    return this.#reader.engine.view?.invariants.find((one) => one.id === id)?.name ?? id;
-  }
-
   /** @param {import('./searcher.js').MatrixView} view @param {SearchOptions} options */
   #matrixProps(view, options) {
-    const { engine } = this.#reader;
+    const host = this.#host;
     return {
       view,
       crashes: (JSON.parse(options.scenario).crashes ?? []).length > 0,
-      nameOf: (/** @type {string} */ id) => this.#nameOf(id),
+      nameOf: (/** @type {string} */ id) => this.#host.invariantName(id),
       elsewhere: (/** @type {string} */ off) => {
-        const id = engine.mechanisms.find((one) => one.id === off)?.scenario;
-        const other = engine.scenarios.find((one) => one.id === id);
+        const id = host.mechanisms().find((one) => one.id === off)?.scenario;
+        const other = host.scenarios().find((one) => one.id === id);
         return other && other.id !== this.#choices.scenario ? other : null;
       },
       onScenario: async (/** @type {string} */ scenario) => {

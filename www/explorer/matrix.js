@@ -4,7 +4,7 @@ import { guard } from 'lit/directives/guard.js';
 import { plural } from '../ui/format.js';
 
 /**
- * The wasm module says it the other way round: its rows are the crash points.
+ * The wasm module has it the other way round: its rows are the crash points.
  *
  * @typedef {import('../study/crashlab.js').MatrixView} MatrixView
  * @typedef {import('../study/crashlab.js').MatrixColumn} Line  A set of mechanisms.
@@ -23,7 +23,7 @@ import { plural } from '../ui/format.js';
 /** @type {Record<Verdict, string>} */
 export const GLYPHS = { fine: '✓', broken: '✕', not_reached: '·', waiting: '…' };
 /** @type {Record<Verdict, string>} */
-export const WORDS = {
+export const NAMES = {
   fine: 'fine',
   broken: 'broken',
   not_reached: 'not applicable',
@@ -125,7 +125,7 @@ function row(line, { view, nameOf, elsewhere, onScenario }) {
     ${cells.map((cell) => {
       const verdict = cell?.verdict ?? 'waiting';
       const what = cell?.broken.length ? `: ${cell.broken.map(nameOf).join('; ')}` : '';
-      return html`<td class=${verdict} tabindex="-1" aria-label="${WORDS[verdict]}${what}">
+      return html`<td class=${verdict} tabindex="-1" aria-label="${NAMES[verdict]}${what}">
         ${GLYPHS[verdict]}
       </td>`;
     })}
@@ -151,7 +151,7 @@ function summary({ off, cells }, elsewhere, onScenario) {
 // --- Moving about ----------------------------------------------------------------------------------------------------------------
 
 /** @param {EventTarget | null} target @returns {{ cell: HTMLTableCellElement, point: number, line: number } | null} */
-function placeOf(target) {
+function cellOf(target) {
   const cell = target instanceof Element ? target.closest('td') : null;
   const line = /** @type {HTMLTableRowElement | null} */ (cell?.parentElement);
   if (!(cell instanceof HTMLTableCellElement) || !line) return null;
@@ -160,13 +160,13 @@ function placeOf(target) {
 
 /** @param {EventTarget | null} target @param {MatrixProps} props */
 function open(target, { onOpen }) {
-  const at = placeOf(target);
+  const at = cellOf(target);
   if (at?.cell.matches('.fine, .broken')) onOpen(at.point, at.line);
 }
 
 /** @param {KeyboardEvent} event @param {MatrixProps} props */
 function press(event, props) {
-  const at = placeOf(event.target);
+  const at = cellOf(event.target);
   if (!at || event.altKey || event.metaKey) return;
   if (event.key === 'Enter' || event.key === ' ') {
     event.preventDefault();
@@ -187,7 +187,7 @@ function press(event, props) {
   const target = targets[event.key];
   if (!target) return;
   event.preventDefault();
-  const [point, line] = target.map((place, axis) => Math.min(Math.max(place, 0), last[axis]));
+  const [point, line] = target.map((index, axis) => Math.min(Math.max(index, 0), last[axis]));
   focusCell(/** @type {HTMLTableElement} */ (at.cell.closest('table')), point, line);
 }
 
@@ -211,9 +211,9 @@ export function focusCell(table, point, line) {
   cell.scrollIntoView({ block: 'nearest', inline: 'nearest' });
 }
 
-/** What is under the keys or the pointer stands in words below the table. @param {Event} event @param {MatrixProps} props */
+/** Describes the cell under the focus or the pointer below the table. @param {Event} event @param {MatrixProps} props */
 function look(event, { view }) {
-  const at = placeOf(event.target);
+  const at = cellOf(event.target);
   const table = /** @type {HTMLTableElement} */ (event.currentTarget);
   if (!at) return;
   if (event.type === 'focusin') {
@@ -240,16 +240,16 @@ export const legend = () =>
   </ul>`;
 
 /**
- * What broke, for whoever does not see the table.
+ * What broke, as text for readers who do not see the table.
  * @param {MatrixProps} props
  */
 export function broke({ view, nameOf, crashes, onOpen }) {
-  const lines = view.columns.flatMap((line, place) => {
+  const lines = view.columns.flatMap((line, index) => {
     const cells = line.cells ?? [];
     const points = cells.flatMap(({ verdict }, point) => (verdict === 'broken' ? [point] : []));
     if (points.length === 0) return [];
     const ids = [...new Set(points.flatMap((point) => cells[point].broken))];
-    return [{ line, place, points, ids }];
+    return [{ line, index, points, ids }];
   });
   return html`<section class="broke" aria-labelledby="broke-title">
     <h3 id="broke-title">What broke</h3>
@@ -258,7 +258,7 @@ export function broke({ view, nameOf, crashes, onOpen }) {
         ? html`<p class="none">Nothing so far.</p>`
         : html`<ul>
             ${lines.map(
-              ({ line, place, points, ids }) =>
+              ({ line, index, points, ids }) =>
                 html`<li>
                   <strong
                     >${line.off === null ? 'With all mechanisms' : `Without “${line.name}”`}</strong
@@ -266,7 +266,7 @@ export function broke({ view, nameOf, crashes, onOpen }) {
                   ${ids.map(nameOf).join('; ')}.
                   ${line.broken_anyway.length > 0 ? `That needs no crash ${crashes ? 'beside the scenario’s own' : 'here'}.` : nothing}
                   First: a crash
-                  <button class="link" @click=${() => onOpen(points[0], place)}>
+                  <button class="link" @click=${() => onOpen(points[0], index)}>
                     ${view.rows[points[0]].label}</button
                   >.
                 </li>`,

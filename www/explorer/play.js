@@ -2,9 +2,9 @@
 import { download } from '../editor/files.js';
 
 /**
- * @typedef {import('../reader.js').Reader} Reader
+ * @typedef {import('./index.js').Host} Host
  * @typedef {import('./searcher.js').SearchOptions} SearchOptions
- * @typedef {object} Retold  A run that becomes one of the playground.
+ * @typedef {object} Played  A run that becomes one of the playground.
  * @property {string} name
  * @property {{ scenario: string, mechanisms: Record<string, boolean>, seed: string }} setup
  * @property {string} deeds
@@ -14,33 +14,34 @@ import { download } from '../editor/files.js';
 let opened = 0;
 
 /**
- * Makes them runs of the playground: the last one is shown, the others stand beside it.
- * @param {Reader} reader
- * @param {Retold[]} runs
+ * Makes them runs of the playground: the last one is shown, the others are in the background.
+ * @param {Host} host
+ * @param {Played[]} runs
  */
-export function retell(reader, runs) {
-  const { engine } = reader;
-  // The last one is kept as one that a link tells: a reload opens it again. The others can be had again, and stay out of storage.
-  const told = reader.attempt(() => {
-    const title = `${++opened}: ${engine.read(runs[0].setup.scenario).title}`;
-    for (const run of runs) {
+export function play(host, runs) {
+  const title = `${++opened}: ${host.titleOf(runs[0].setup.scenario)}`;
+  host.replayAll(
+    runs.map((run) => {
       const { name, setup, deeds } = run;
+      // A reload opens the shown run again. The others can be made again, so they are not stored.
       const lasting = run === runs.at(-1) ? undefined : false;
-      engine.retell(setup, JSON.parse(deeds), `${name} ${title}`, lasting);
-    }
-  });
-  if (told) reader.arrive();
+      return {
+        options: setup,
+        done: JSON.parse(deeds),
+        how: { name: `${name} ${title}`, lasting },
+      };
+    }),
+  );
 }
 
 /**
- * Shows a log as what it is: a trace without a run behind it.
- * @param {Reader} reader
+ * Shows a log as a trace without a run.
+ * @param {Host} host
  * @param {string} name
  * @param {string} log
  */
-export async function showTrace(reader, name, log) {
-  const { take } = await import('../files/index.js');
-  await take(reader, new File([log], name));
+export async function showTrace(host, name, log) {
+  await host.take(new File([log], name));
 }
 
 /**

@@ -1,4 +1,4 @@
-/** How far a search is, for the eye at every message and for the ear now and then. */
+/** How far a search is: shown with every message, and told to a screen reader now and then. */
 import { html, nothing } from 'lit/html.js';
 import { count, plural } from '../ui/format.js';
 import { grouped } from './futures.js';
@@ -8,7 +8,7 @@ import { grouped } from './futures.js';
  * @typedef {import('./searcher.js').MatrixProgress} MatrixProgress
  */
 
-const TELL_EVERY_MS = 3000;
+const ANNOUNCE_EVERY_MS = 3000;
 
 export class Progress {
   /** @type {'running' | 'done' | 'cancelled' | 'failed'} */
@@ -21,16 +21,16 @@ export class Progress {
   runs = null;
   ms = 0;
   #start;
-  #told;
+  #announced;
 
   /** @param {number} start  As `performance.now()` says it. */
   constructor(start) {
     this.#start = start;
-    this.#told = start;
+    this.#announced = start;
   }
 
   /** @param {SearchProgress | MatrixProgress} progress */
-  hear(progress) {
+  update(progress) {
     this.ms = performance.now() - this.#start;
     if ('of' in progress) this.matrix = progress;
     else this.search = progress;
@@ -46,10 +46,10 @@ export class Progress {
     return this.search?.hit_limit ?? false;
   }
 
-  isTimeToTell() {
+  isTimeToAnnounce() {
     const now = performance.now();
-    if (now - this.#told < TELL_EVERY_MS) return false;
-    this.#told = now;
+    if (now - this.#announced < ANNOUNCE_EVERY_MS) return false;
+    this.#announced = now;
     return true;
   }
 
@@ -58,7 +58,7 @@ export class Progress {
     return plural(states ?? this.search?.states ?? 0, 'state');
   }
 
-  sentence() {
+  summary() {
     const { search, matrix, state } = this;
     if (matrix) return `${matrix.columns} of ${matrix.of} rows, ${plural(matrix.states, 'state')}.`;
     if (!search) return state === 'running' ? 'It begins.' : 'Nothing was searched.';
@@ -87,7 +87,7 @@ export class Progress {
         .value=${state === 'done' ? 1 : share}
       ></progress>
       <dl>
-        ${figure('State', word(this, limit))} ${figure('States', count(states))}
+        ${figure('State', stateText(this, limit))} ${figure('States', count(states))}
         ${figure('Per second', count(rate))}
         ${search ? [this.runs === null ? figure('To be continued', count(search.waiting)) : figure('Runs', grouped(this.runs)), figure('Depth', plural(search.depth, 'step'))] : nothing}
         ${matrix ? figure('Rows', `${matrix.columns} of ${matrix.of}`) : nothing}
@@ -96,7 +96,8 @@ export class Progress {
       ${
         search?.restarted
           ? html`<p>
-              A limit was near, so it began again and tells states apart by money and time as well.
+              A limit was near, so it began again and now also distinguishes states by money and
+              time.
             </p>`
           : nothing
       }`;
@@ -111,7 +112,7 @@ const figure = (term, value) =>
   </div>`;
 
 /** @param {Progress} progress @param {number | undefined} limit */
-function word({ state, hitLimit, search }, limit) {
+function stateText({ state, hitLimit, search }, limit) {
   if (state === 'running') return 'searching';
   if (state === 'done')
     return hitLimit ? `stopped at ${plural(limit ?? search?.states ?? 0, 'state')}` : 'complete';

@@ -1,4 +1,4 @@
-/** A replay file, done again in the page. */
+/** A replay file, replayed in the page. */
 import { html, nothing } from 'lit/html.js';
 import { plural } from '../ui/format.js';
 import { glyph } from '../ui/glyph.js';
@@ -9,7 +9,7 @@ import { glyph } from '../ui/glyph.js';
  * @property {() => void} back
  * @property {import('./searcher.js').ReplayedRun | null} run
  * @property {string | null} misfit  Why it does not replay.
- * @property {{ scenario: string, off: string[], choices: unknown[], steps: number, records: number, log_digest: string } | null} told
+ * @property {{ scenario: string, off: string[], choices: unknown[], steps: number, records: number, log_digest: string } | null} file  What the file says.
  */
 
 /**
@@ -21,7 +21,7 @@ import { glyph } from '../ui/glyph.js';
  *   onPlay: (run: ReplayedRun, deeds: string) => void,
  * }} props
  */
-export function replayed({ name, run, misfit, told }, { onBack, onRead, onPlay }) {
+export function replayed({ name, run, misfit, file }, { onBack, onRead, onPlay }) {
   return html`<article class="replayed" aria-labelledby="replayed-title">
     <div class="run-head">
       <button class="button small" @click=${onBack}>← Back</button>
@@ -31,23 +31,23 @@ export function replayed({ name, run, misfit, told }, { onBack, onRead, onPlay }
       ${run === null && misfit === null ? html`<p>Replaying…</p>` : nothing}
       ${misfit === null ? nothing : html`<p class="misfit"><strong>It does not replay:</strong> ${misfit.replace(/\.$/, '')}.</p>`}
       ${
-        run === null || told === null
+        run === null || file === null
           ? nothing
           : html`<p class="same">
-                <strong>The same log, byte for byte:</strong> ${plural(told.records, 'record')},
+                <strong>The same log, byte for byte:</strong> ${plural(file.records, 'record')},
                 ${plural(new TextEncoder().encode(run.log).length, 'byte')}, digest
-                <code>${told.log_digest}</code> as recorded.
+                <code>${file.log_digest}</code> as recorded.
               </p>
               ${verdict(run)}`
       }
     </div>
     ${
-      run === null || told === null
+      run === null || file === null
         ? nothing
         : html`<p>
-              ${told.scenario},
-              ${told.off.length === 0 ? 'all mechanisms on' : `without ${told.off.join(', ')}`};
-              ${plural(told.steps, 'step')}, ${plural(told.choices.length, 'choice')} of its own.
+              ${file.scenario},
+              ${file.off.length === 0 ? 'all mechanisms on' : `without ${file.off.join(', ')}`};
+              ${plural(file.steps, 'step')}, ${plural(file.choices.length, 'choice')} of its own.
             </p>
             <div class="run-tools">
               ${play(run, onPlay)}
@@ -66,14 +66,14 @@ function verdict({ broken }) {
     ${broken.map(
       ({ name, clause }) =>
         html`<li>
-          ${glyph('broken')}<span><strong>Broken: ${name}.</strong> ${sentence(clause)}</span>
+          ${glyph('broken')}<span><strong>Broken: ${name}.</strong> ${asSentence(clause)}</span>
         </li>`,
     )}
   </ul>`;
 }
 
-/** @param {string} clause */
-const sentence = (clause) =>
+/** A clause as a sentence of its own. @param {string} clause */
+const asSentence = (clause) =>
   `${clause.charAt(0).toUpperCase()}${clause.slice(1)}`.replace(/\.?$/, '.');
 
 /** @param {ReplayedRun} run @param {(run: ReplayedRun, deeds: string) => void} onPlay */

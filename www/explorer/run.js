@@ -23,7 +23,7 @@ import { futures, grouped, noReturn, percent } from './futures.js';
 
 /** @type {Record<string, string>} */
 const CHOICES = {
-  go_on: 'goes on',
+  go_on: 'continues',
   approve: 'the person says yes',
   deny: 'the person says no',
   expire: 'nobody decides in time',
@@ -31,8 +31,8 @@ const CHOICES = {
   resume: 'a new agent takes over',
 };
 
-/** @param {string | null} choice */
-function words(choice) {
+/** A choice in words. @param {string | null} choice */
+function choiceText(choice) {
   if (choice === null) return 'the run is over';
   return CHOICES[choice] ?? `fault: ${choice.replaceAll('_', ' ')}`;
 }
@@ -61,8 +61,8 @@ export function run(props) {
           : [
               'The same crash can break this too: ',
               others.map(
-                ({ name, show }, place) =>
-                  html`${place > 0 ? '; ' : nothing}<button class="link" @click=${show}>
+                ({ name, show }, index) =>
+                  html`${index > 0 ? '; ' : nothing}<button class="link" @click=${show}>
                       ${name}
                     </button>`,
               ),
@@ -111,9 +111,9 @@ function why({ run, twin, twin_has_all_mechanisms, broken_at, parts_at }) {
   const { clause } = run.steps[broken_at];
   const parting =
     twin && parts_at !== null
-      ? ` The runs part at step ${parts_at}, ${run.steps[parts_at].at}: here ${words(run.steps[parts_at].choice)}, in the twin ${words(twin.steps[parts_at].choice)}.`
+      ? ` The runs part at step ${parts_at}, ${run.steps[parts_at].at}: here ${choiceText(run.steps[parts_at].choice)}, in the twin ${choiceText(twin.steps[parts_at].choice)}.`
       : twin_has_all_mechanisms && twin
-        ? ' No run of this search stays fine; beside it stands the same with all mechanisms.'
+        ? ' No run of this search stays fine; beside it is the same run with all mechanisms.'
         : '';
   return `After ${broken_at} steps: ${clause}.${parting}`.replace('..', '.');
 }
@@ -134,20 +134,20 @@ function steps(run) {
         </tr>
       </thead>
       <tbody>
-        ${run.run.steps.map((step, place) => {
-          const other = place === parts_at ? twin?.steps[place] : null;
+        ${run.run.steps.map((step, index) => {
+          const other = index === parts_at ? twin?.steps[index] : null;
           const marks = [
-            other ? `The twin parts here: ${words(other.choice)}.` : '',
-            place === lost ? 'From here on every future ends broken.' : '',
-            place === run.broken_at && !step.holds ? 'Broken here.' : '',
+            other ? `The twin parts here: ${choiceText(other.choice)}.` : '',
+            index === lost ? 'From here on every future ends broken.' : '',
+            index === run.broken_at && !step.holds ? 'Broken here.' : '',
           ].filter(Boolean);
           return html`<tr
             class="${step.plain ? 'plain' : 'turn'} ${step.holds ? '' : 'broken'} ${other ? 'parts' : ''}"
           >
-            <th scope="row">${place}</th>
+            <th scope="row">${index}</th>
             <td class="figure">${duration(step.at_s)}</td>
             <td>
-              ${step.at}${step.plain ? nothing : html`: <strong>${words(step.choice)}</strong>`}
+              ${step.at}${step.plain ? nothing : html`: <strong>${choiceText(step.choice)}</strong>`}
               ${marks.map((mark) => html`<small>${mark}</small>`)}
             </td>
             <td>

@@ -1,5 +1,5 @@
 /**
- * The searches beside the page: each runs in a worker, so that the page never waits and a search can be ended at once.
+ * The searches of the explorer, as typed calls of a worker that keeps its matrix and its search between them.
  *
  * @typedef {import('../study/crashlab.js').SearchOptions} SearchOptions
  * @typedef {import('../study/crashlab.js').SearchRun} SearchRun
@@ -9,14 +9,11 @@
  * @typedef {import('../study/crashlab.js').SearchProgress} SearchProgress
  * @typedef {import('../study/crashlab.js').SearchVerdict} SearchVerdict
  * @typedef {import('../study/crashlab.js').ReplayedRun} ReplayedRun
- * @typedef {{ resolve: (value: any) => void, reject: (error: unknown) => void, heard: (news: any) => void }} Waiting
  */
+import { WorkerClient } from '../worker/client.js';
+
 export class Searcher {
-  /** @type {Worker | null} */
-  #worker = null;
-  /** @type {Map<number, Waiting>} */
-  #waiting = new Map();
-  #calls = 0;
+  #client = new WorkerClient();
 
   /**
    * Starts the worker and its module, so that the first search begins at once.
@@ -24,17 +21,17 @@ export class Searcher {
    * @returns {Promise<void>}
    */
   warm(options) {
-    return this.#call('warm', [options]);
+    return this.#client.call('warm', options);
   }
 
   /**
    * @param {SearchOptions} options
-   * @param {(news: { view?: MatrixView, column?: MatrixColumn, place: number, progress: MatrixProgress }) => void} heard  First all
+   * @param {(news: { view?: MatrixView, column?: MatrixColumn, index: number, progress: MatrixProgress }) => void} onProgress  First all
    *   of it, then each column as it is filled, and in between how far it is.
    * @returns {Promise<void>}
    */
-  matrix(options, heard) {
-    return this.#call('matrix', [options], heard);
+  matrix(options, onProgress) {
+    return this.#client.callWithProgress('matrix', [options], onProgress);
   }
 
   /**
@@ -45,17 +42,17 @@ export class Searcher {
    * @returns {Promise<SearchRun | null>}
    */
   cell(options, row, column, invariant) {
-    return this.#call('cell', [options, row, column, invariant]);
+    return this.#client.call('cell', options, row, column, invariant);
   }
 
   /**
    * @param {SearchOptions} options
-   * @param {(news: { progress: SearchProgress, verdicts: SearchVerdict[], runs: string | null }) => void} heard
+   * @param {(news: { progress: SearchProgress, verdicts: SearchVerdict[], runs: string | null }) => void} onProgress
    *   `runs`: how many were followed; known at the end only.
    * @returns {Promise<void>}
    */
-  search(options, heard) {
-    return this.#call('search', [options], heard);
+  search(options, onProgress) {
+    return this.#client.callWithProgress('search', [options], onProgress);
   }
 
   /**
@@ -64,61 +61,21 @@ export class Searcher {
    * @returns {Promise<SearchRun | null>}
    */
   run(options, invariant) {
-    return this.#call('run', [options, invariant]);
+    return this.#client.call('run', options, invariant);
   }
 
   /** @param {string} file @returns {Promise<string>} */
   scenarioOf(file) {
-    return this.#call('scenarioOf', [file]);
+    return this.#client.call('replay_scenario', file);
   }
 
   /** @param {string} file @param {string | undefined} scenario @returns {Promise<ReplayedRun>} */
   replay(file, scenario) {
-    return this.#call('replay', [file, scenario]);
+    return this.#client.call('replay', file, scenario);
   }
 
-  /** Ends at once whatever is being searched; the next call starts anew. */
+  /** Ends at once whatever is being searched; the next call starts a new worker. */
   cancel() {
-    this.#worker?.terminate();
-    this.#fail(new DOMException('It was cancelled.', 'AbortError'));
-  }
-
-  /**
-   * @param {string} name
-   * @param {unknown[]} args
-   * @param {(news: any) => void} [heard]
-   * @returns {Promise<any>}
-   */
-  #call(name, args, heard = () => {}) {
-    const id = ++this.#calls;
-    return new Promise((resolve, reject) => {
-      const worker = (this.#worker ??= this.#start());
-      this.#waiting.set(id, { resolve, reject, heard });
-      worker.postMessage({ id, name, args });
-    });
-  }
-
-  #start() {
-    const worker = new Worker(new URL('./search-worker.js', import.meta.url), { type: 'module' });
-    worker.addEventListener('message', ({ data: { id, news, value, error } }) => {
-      const waiting = this.#waiting.get(id);
-      if (news) return waiting?.heard(news);
-      this.#waiting.delete(id);
-      if (error) waiting?.reject(Object.assign(new Error(error.message), { code: error.code }));
-      else waiting?.resolve(value);
-    });
-    worker.addEventListener('error', (event) => {
-      event.preventDefault();
-      this.#fail(new Error(`The search cannot go on. ${event.message ?? ''}`));
-    });
-    return worker;
-  }
-
-  /** @param {unknown} error */
-  #fail(error) {
-    this.#worker = null;
-    const waiting = [...this.#waiting.values()];
-    this.#waiting.clear();
-    for (const { reject } of waiting) reject(error);
+    this.#client.cancel();
   }
 }

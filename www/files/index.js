@@ -1,9 +1,9 @@
 /**
- * Files, in and out: what is opened, what is saved, and what is sent to a collector. Loaded when it is asked for, or when a file is
- * dropped on the page.
+ * The window for files: opens, saves, and sends to a collector. It is loaded when it is first opened, or when a file is dropped on
+ * the page.
  */
 import { html, nothing, render } from 'lit/html.js';
-import { Background } from '../background.js';
+import { WorkerClient } from '../worker/client.js';
 import { DEFAULT_URL } from '../otlp.js';
 import { plural } from '../ui/format.js';
 import { glyph } from '../ui/glyph.js';
@@ -17,9 +17,22 @@ import 'sheet:./files.css';
 
 /**
  * @typedef {Extract<import('./reading.js').Read, { kind: 'checkpoint' }> & ReturnType<typeof byTicket> & { chosen: string }} Checkpoint
+ * @typedef {import('../pkg/crashlab.js').ScenarioInfo} ScenarioInfo
+ * @typedef {object} Host  What the window may ask of the page.
+ * @property {() => ScenarioInfo | null} about  The chosen scenario.
+ * @property {() => { id: string, title: string, load: () => Promise<string> }[]} scenarios
+ * @property {(id: string) => Promise<ScenarioInfo>} loadScenario
+ * @property {() => Pick<import('../run/present.js').PresentRun, 'view' | 'records' | 'done' | 'scenario' | 'branch' | 'origin'
+ *   | 'logText' | 'checkpointText'>} run
+ * @property {() => import('./reading.js').Foreign | null} foreign  A trace from a file, if one is shown.
+ * @property {(trace: import('./reading.js').Foreign) => void} showTrace
+ * @property {() => void} closeTrace
+ * @property {() => void} draw
+ * @property {(run: import('../study/crashlab.js').OpenedRun) => void} replayFile
+ * @property {(scenario: ScenarioInfo, checkpoint: string) => void} setUp  A run that begins with the checkpoint.
  */
 
-/** What is read sooner than this is there without a word. */
+/** The window shows the progress of files that take longer than this. */
 const PATIENCE_MS = 400;
 
 /** @type {Desk | null} */
@@ -27,34 +40,34 @@ let desk = null;
 
 /**
  * Opens the files' window over the page.
- * @param {import('../reader.js').Reader} reader
+ * @param {Host} host
  */
-export function open(reader) {
+export function open(host) {
   if (document.querySelector('dialog[open]')) return;
-  (desk ??= new Desk(reader)).open();
+  (desk ??= new Desk(host)).open();
 }
 
 /**
  * Reads a file and shows what is in it. What is wrong with it is said in the window, and the run stays as it is.
- * @param {import('../reader.js').Reader} reader
+ * @param {Host} host
  * @param {File} file
  * @returns {Promise<boolean>}  Whether the page shows a trace from it.
  */
-export function take(reader, file) {
-  return (desk ??= new Desk(reader)).take(file);
+export function take(host, file) {
+  return (desk ??= new Desk(host)).take(file);
 }
 
 /** @param {import('../pkg/crashlab.js').LabView | null} view */
 function aboutCheckpoint(view) {
   if (!view?.storage.summary) return 'There is none yet.';
   return view.status === 'done'
-    ? 'The newest good one (.json). This run is done: other programs can read it, but nothing is left to go on with.'
-    : 'The newest good one (.json). Open it, and a new run goes on from it.';
+    ? 'The newest good one (.json). This run is done: other programs can read it, but nothing is left to do.'
+    : 'The newest good one (.json). Open it, and a new run continues from it.';
 }
 
 class Desk {
-  #background = new Background();
-  #reader;
+  #client = new WorkerClient();
+  #host;
   #dialog = document.createElement('dialog');
   /** @type {{ name: string, part: number, reading: Reading } | null} */
   #reading = null;
@@ -73,14 +86,14 @@ class Desk {
   /** What went wrong with what was saved or sent last. */
   #trouble = '';
 
-  /** @param {import('../reader.js').Reader} reader */
-  constructor(reader) {
-    this.#reader = reader;
+  /** @param {Host} host */
+  constructor(host) {
+    this.#host = host;
     const dialog = this.#dialog;
     dialog.className = 'window files';
     dialog.setAttribute('aria-labelledby', 'files-title');
     dialog.addEventListener('close', () => {
-      // It may have been opened again before it was told.
+      // It may have been opened again before this event.
       if (dialog.open) return;
       this.#reading?.reading.cancel();
       this.#sending?.cancel();
@@ -103,7 +116,7 @@ class Desk {
     this.#dialog.showModal();
   }
 
-  // --- In ----------------------------------------------------------------------------------------------------------------------
+  // --- Opening -----------------------------------------------------------------------------------------------------------------
 
   /** @param {File} file */
   async take(file) {
@@ -120,7 +133,7 @@ class Desk {
         mine.part = part;
         if (this.#dialog.open) this.#draw();
       });
-      // What has been read shows itself; a window that came up later would lie over it.
+      // The file is shown now, and the window would cover it.
       clearTimeout(patience);
       if (this.#reading !== mine) return false;
       this.#reading = null;
@@ -142,37 +155,33 @@ class Desk {
 
   /** @param {import('./reading.js').Read} read @param {Reading} reading */
   async #arrive(read, reading) {
-    const reader = this.#reader;
+    const host = this.#host;
     if (read.kind === 'trace') {
       this.#dialog.close();
-      reader.showTrace(read.trace);
+      host.showTrace(read.trace);
       this.#shown?.cancel();
       this.#shown = reading;
-      const isShown = () => reader.foreign === read.trace;
+      const isShown = () => host.foreign() === read.trace;
       try {
         await read.fill(() => {
-          if (isShown()) reader.show({});
+          if (isShown()) host.draw();
           else reading.cancel();
           return isShown();
         });
       } catch (error) {
         if (!isShown()) return false;
-        // Far behind a good start it turns out to be no trace.
-        reader.closeTrace();
+        // After a good start it turns out to be no trace.
+        host.closeTrace();
         throw error;
       }
       return isShown();
     }
     if (read.kind === 'run') {
       this.#dialog.close();
-      reader.tell(read.opened);
+      host.replayFile(read.opened);
       return false;
     }
-    const found = byTicket(
-      await worlds(reader.engine),
-      read.summary.task_id,
-      reader.about?.id ?? undefined,
-    );
+    const found = byTicket(await worlds(host.scenarios()), read.summary.task_id, host.about()?.id);
     const chosen = (found.same[0] ?? found.others[0]).id;
     this.#checkpoint = { ...read, ...found, chosen };
     this.#show();
@@ -180,20 +189,19 @@ class Desk {
   }
 
   async #resume() {
-    const { engine } = this.#reader;
     const checkpoint = this.#checkpoint;
     if (!checkpoint) return;
     try {
-      const about = await engine.scenario(checkpoint.chosen);
+      const about = await this.#host.loadScenario(checkpoint.chosen);
       this.#dialog.close();
-      this.#reader.take(about, { checkpoint: checkpoint.text });
+      this.#host.setUp(about, checkpoint.text);
     } catch (error) {
       this.#complaint = /** @type {Error} */ (error).message;
       this.#draw();
     }
   }
 
-  // --- Out ---------------------------------------------------------------------------------------------------------------------
+  // --- Saving and sending ---------------------------------------------------------------------------------------------------------------------
 
   /** @param {() => Promise<void> | void} action */
   async #out(action) {
@@ -208,11 +216,11 @@ class Desk {
 
   #saveTrace() {
     return this.#out(async () => {
-      const { foreign } = this.#reader;
-      // A file is somebody's evidence: it leaves as it came.
-      const content = foreign ? await foreign.bytes() : logOf(this.#reader);
+      const foreign = this.#host.foreign();
+      // A file may be evidence, so it is saved byte for byte.
+      const content = foreign ? await foreign.bytes() : logOf(this.#host);
       download(
-        `${nameOf(this.#reader)}.jsonl`,
+        `${nameOf(this.#host)}.jsonl`,
         /** @type {BlobPart} */ (content),
         'application/jsonl',
       );
@@ -221,29 +229,29 @@ class Desk {
 
   #saveCheckpoint() {
     return this.#out(() =>
-      download(`${nameOf(this.#reader)}.checkpoint.json`, this.#reader.engine.checkpointText()),
+      download(`${nameOf(this.#host)}.checkpoint.json`, this.#host.run().checkpointText()),
     );
   }
 
   #saveRun() {
     return this.#out(async () =>
-      download(`${nameOf(this.#reader)}.run.json`, await runFile(this.#reader, this.#background)),
+      download(`${nameOf(this.#host)}.run.json`, await runFile(this.#host, this.#client)),
     );
   }
 
   /** @returns {Promise<string>} */
   #otlp() {
-    const { foreign, engine, about } = this.#reader;
-    const phase = engine.view?.phase;
-    return this.#background.call('otlp', logOf(this.#reader), {
+    const foreign = this.#host.foreign();
+    const phase = this.#host.run().view?.phase;
+    return this.#client.call('otlp', logOf(this.#host), {
       content: this.#content,
-      scenario: foreign ? undefined : about?.json,
+      scenario: foreign ? undefined : this.#host.about()?.json,
       running: !foreign && phase !== 'crashed' && phase !== 'stopped',
     });
   }
 
   #saveOtlp() {
-    return this.#out(async () => download(`${nameOf(this.#reader)}.otlp.json`, await this.#otlp()));
+    return this.#out(async () => download(`${nameOf(this.#host)}.otlp.json`, await this.#otlp()));
   }
 
   #send() {
@@ -254,7 +262,7 @@ class Desk {
     });
   }
 
-  // --- The window --------------------------------------------------------------------------------------------------------------
+  // --- Drawing -----------------------------------------------------------------------------------------------------------------
 
   #draw() {
     render(
@@ -267,7 +275,7 @@ class Desk {
         </div>`,
       this.#dialog,
     );
-    // Who was on a button that is gone stays in the window.
+    // When a focused button disappears, the focus stays in the window.
     const parts = /** @type {HTMLElement | null} */ (this.#dialog.querySelector('.parts'));
     if (this.#dialog.open && document.activeElement === document.body) parts?.focus();
   }
@@ -307,7 +315,7 @@ class Desk {
       <h4>The checkpoint of ticket ${task_id}, after step ${step}</h4>
       <p>
         ${name} has ${plural(messages, 'message')} and counts ${plural(llm_calls, 'model call')}. A
-        new run goes on with what the agent knew. The world does not: its books begin as the
+        new run continues with what the agent knew. The world does not: its books begin as the
         scenario has them, without what the other run did there.
         ${approvals > 0 ? 'What people approved then is asked again.' : nothing}
       </p>
@@ -333,8 +341,9 @@ class Desk {
   }
 
   #saves() {
-    const { foreign, engine } = this.#reader;
-    const has = foreign ? foreign.part === 1 : engine.records.length > 0;
+    const foreign = this.#host.foreign();
+    const { records, view } = this.#host.run();
+    const has = foreign ? foreign.part === 1 : records.length > 0;
     const row = (
       /** @type {string} */ word,
       /** @type {string} */ hint,
@@ -358,9 +367,9 @@ class Desk {
             : [
                 row(
                   'Checkpoint',
-                  aboutCheckpoint(engine.view),
+                  aboutCheckpoint(view),
                   () => this.#saveCheckpoint(),
-                  !engine.view?.storage.summary,
+                  !view?.storage.summary,
                 ),
                 row(
                   'Run',
@@ -374,9 +383,10 @@ class Desk {
   }
 
   #telemetry() {
-    const { foreign, engine } = this.#reader;
+    const foreign = this.#host.foreign();
+    const { records } = this.#host.run();
     const partial = foreign !== null && foreign.unusual.size > 0;
-    const has = (foreign ? foreign.part === 1 : engine.records.length > 0) && !partial;
+    const has = (foreign ? foreign.part === 1 : records.length > 0) && !partial;
     const sending = this.#sending;
     const busy =
       sending !== null && sending.outcome === null && !sending.cancelled && !this.#trouble;

@@ -1,7 +1,7 @@
 /** A tool call as the request that a driver would send to a tool server: JSON-RPC after the Model Context Protocol. */
 import { html, nothing, render } from 'lit/html.js';
 import { ref } from 'lit/directives/ref.js';
-import { Background } from '../background.js';
+import { WorkerClient } from '../worker/client.js';
 import { glyph } from '../ui/glyph.js';
 import { json } from '../ui/json.js';
 import { closeButton, newWindow } from '../ui/window.js';
@@ -15,17 +15,23 @@ import 'sheet:./mcp.css';
  * @property {{ readOnlyHint: boolean, destructiveHint: boolean, idempotentHint: boolean }} annotations
  */
 
-/** It keeps its module between two requests. */
-const background = new Background();
+const client = new WorkerClient();
 
 /**
- * @param {import('../reader.js').Reader} reader
- * @param {import('../engine.js').RecordView} record
+ * @typedef {object} Host  What the window may ask of the page.
+ * @property {() => import('../pkg/crashlab.js').ScenarioInfo | null} about
+ * @property {() => import('./reading.js').Foreign | null} foreign  A trace from a file, if one is shown.
+ * @property {() => import('../pkg/crashlab.js').RecordView[]} records
  */
-export async function open(reader, record) {
+
+/**
+ * @param {Host} host
+ * @param {import('../pkg/crashlab.js').RecordView} record
+ */
+export async function open(host, record) {
   if (document.querySelector('dialog[open]')) return;
   const dialog = newWindow('mcp');
-  const caller = callerOf(reader);
+  const caller = callerOf(host);
   const draw = (/** @type {unknown} */ content) =>
     render(
       html`<header>
@@ -40,9 +46,9 @@ export async function open(reader, record) {
   draw(html`<p role="status">Writing the request…</p>`);
   dialog.showModal();
   try {
-    const request = await background.call('mcp_request_of', record.line, caller.tracestate);
-    const scenario = reader.foreign ? undefined : reader.about?.json;
-    const tools = scenario ? await background.call('mcp_tools', scenario) : null;
+    const request = await client.call('mcp_request_of', record.line, caller.tracestate);
+    const scenario = host.foreign() ? undefined : host.about()?.json;
+    const tools = scenario ? await client.call('mcp_tools', scenario) : null;
     draw([requestPart(request, caller), tools ? toolsPart(tools, record.tool) : nothing]);
   } catch (error) {
     draw(html`<p role="alert">${/** @type {Error} */ (error).message}</p>`);
@@ -50,14 +56,16 @@ export async function open(reader, record) {
 }
 
 /**
- * Who handed the run over, as its `run_start` says, and what the scenario would have them be.
- * @param {import('../reader.js').Reader} reader
+ * Who handed the run over: as its `run_start` says, and as the scenario wants it.
+ * @param {Host} host
  * @returns {{ traceparent?: string, tracestate?: string, invalid?: string }}
  */
-function callerOf({ records, foreign, about }) {
+function callerOf(host) {
+  const records = host.records();
+  const about = host.about();
   const start = records.find(({ type }) => type === 'run_start');
   const { traceparent, tracestate } = start ? JSON.parse(start.line) : {};
-  const asked = foreign || !about ? undefined : JSON.parse(about.json).task?.traceparent;
+  const asked = host.foreign() || !about ? undefined : JSON.parse(about.json).task?.traceparent;
   const invalid = asked && !traceparent && start ? String(asked) : undefined;
   return { traceparent: traceparent ?? undefined, tracestate: tracestate ?? undefined, invalid };
 }
@@ -83,8 +91,8 @@ function requestPart(request, { traceparent, tracestate, invalid }) {
         traceparent
           ? html`The run was handed over by
               <code>${traceparent}</code
-              >${tracestate ? html` with <code>${tracestate}</code>` : ''}: its calls stand in that
-              trace.`
+              >${tracestate ? html` with <code>${tracestate}</code>` : ''}: its calls are part of
+              that trace.`
           : invalid
             ? html`The scenario names a caller, <code>${invalid}</code>, which is no valid
                 <code>traceparent</code>: it is ignored, together with its <code>tracestate</code>.`

@@ -1,5 +1,5 @@
 /**
- * Reads a file: first what it is, then what is in it. It touches nothing of the page; whoever asked decides what to do with it.
+ * Reads a file: first what it is, then what is in it. It changes nothing in the page.
  *
  * @typedef {import('../pkg/crashlab.js').RecordView} RecordView
  * @typedef {import('../study/crashlab.js').TraceRow} TraceRow
@@ -15,18 +15,18 @@
  *   | { kind: 'checkpoint', name: string, text: string, summary: import('../study/crashlab.js').CheckpointSummary }
  *   | { kind: 'run', opened: import('../study/crashlab.js').OpenedRun }} Read
  */
-import { Background } from '../background.js';
+import { WorkerClient } from '../worker/client.js';
 import { mistakeOf } from '../editor/mistake.js';
 import { bytes } from '../ui/format.js';
 
-/** A page has not the memory for more. */
+/** A page does not have the memory for more. */
 const LARGEST_BYTES = 256_000_000;
-/** What is smaller is read whole to find out what it is; of the rest, the start says enough. */
+/** A smaller file is read whole to find out what it is; of a larger one, the start is enough. */
 const SMALL_BYTES = 4_000_000;
-/** What is one JSON document and larger than this would not fit the storage of a browser, in which a run is kept. */
+/** A larger run or checkpoint would not fit the browser's storage. */
 const LARGEST_DOCUMENT_BYTES = 5_000_000;
 const START_BYTES = 100_000;
-/** Lines that cross from the worker at once: few at first, so that they are there soon. */
+/** Lines that the worker sends at once: few at first, so that they are shown soon. */
 const FIRST_LINES = 300;
 const LINES = 2500;
 /** Records that are drawn at once. */
@@ -38,7 +38,7 @@ const KINDS = {
 };
 
 export class Reading {
-  #background = new Background();
+  #client = new WorkerClient();
   #cancelled = false;
   #file;
   /** The lines that come next: asked for before they are needed, so that the worker reads while the page takes in and draws.
@@ -53,7 +53,7 @@ export class Reading {
   /** Ends it; what is being awaited fails with an `AbortError`. */
   cancel() {
     this.#cancelled = true;
-    this.#background.cancel();
+    this.#client.cancel();
   }
 
   /**
@@ -88,11 +88,11 @@ export class Reading {
     } catch (error) {
       throw this.#named(error, text);
     } finally {
-      this.#background.cancel();
+      this.#client.cancel();
     }
   }
 
-  /** A run that a search has found: its log is made again, and read.
+  /** A replay file: its run is replayed, and the log is read.
    * @param {string} text
    * @param {(part: number) => void} progress
    */
@@ -143,7 +143,7 @@ export class Reading {
     try {
       while (arrived() && trace.part < 1) {
         drawn = records.length;
-        // Drawing costs more than reading, so it is done the more seldom the more there is.
+        // Drawing costs more than reading, so the more there is, the less often it is drawn.
         const due = Math.min(2 * drawn, drawn + MOST);
         do await this.#more(trace, LINES);
         while (records.length < due && trace.part < 1);
@@ -160,8 +160,8 @@ export class Reading {
     /** @type {import('../study/crashlab.js').TracePart} */
     const { part, rows } = JSON.parse(json);
     const texts = text.split('\n');
-    for (const [place, row] of rows.entries()) {
-      row.record.line = texts[place];
+    for (const [index, row] of rows.entries()) {
+      row.record.line = texts[index];
       if (row.form !== 'known') unusual.set(row.record.index, row);
       records.push(row.record);
     }
@@ -173,7 +173,7 @@ export class Reading {
   #lines(lines) {
     const now = this.#next ?? this.#call('trace_read', lines);
     this.#next = now.then(() => this.#call('trace_read', LINES));
-    // If it fails, it fails for whoever awaits it.
+    // A failure is reported by the call that awaits it.
     this.#next.catch(() => {});
     return now;
   }
@@ -181,7 +181,7 @@ export class Reading {
   /** @param {string} name @param {unknown[]} args */
   async #call(name, ...args) {
     if (this.#cancelled) throw new DOMException('It was cancelled.', 'AbortError');
-    return this.#background.call(name, ...args);
+    return this.#client.call(name, ...args);
   }
 
   /**

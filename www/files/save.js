@@ -1,4 +1,4 @@
-/** What of a run can be taken home as a file. */
+/** What can be saved of a run as a file. */
 
 /**
  * @param {string} name
@@ -13,35 +13,35 @@ export function download(name, content, type = 'application/json') {
   setTimeout(() => URL.revokeObjectURL(anchor.href), 10_000);
 }
 
-/**
- * What the page shows, as a text that other software reads as a trace.
- * @param {import('../reader.js').Reader} reader
- */
-export function logOf(reader) {
-  const { foreign, engine } = reader;
-  return foreign ? foreign.records.map(({ line }) => `${line}\n`).join('') : engine.logText();
+/** @typedef {import('./index.js').Host} Host */
+
+/** The trace that the page shows, as text. @param {Host} host */
+export function logOf(host) {
+  const foreign = host.foreign();
+  return foreign ? foreign.records.map(({ line }) => `${line}\n`).join('') : host.run().logText();
 }
 
-/** The name of a file of what the page shows, without its ending. @param {import('../reader.js').Reader} reader */
-export function nameOf({ foreign, engine }) {
+/** The name of a file of what the page shows, without its ending. @param {Host} host */
+export function nameOf(host) {
+  const foreign = host.foreign();
   if (foreign) return foreign.name.replace(/\.(jsonl|json|log|txt)$/i, '');
-  return engine.view?.run_id ?? 'run';
+  return host.run().view?.run_id ?? 'run';
 }
 
 /**
  * The whole run as one file.
- * @param {import('../reader.js').Reader} reader
- * @param {import('../background.js').Background} background
+ * @param {Host} host
+ * @param {import('../worker/client.js').WorkerClient} client
  * @returns {Promise<string>}
  */
-export function runFile({ engine }, background) {
-  const { view, done, about, branch, origin } = engine;
+export function runFile(host, client) {
+  const { view, done, scenario, branch, origin } = host.run();
   const options = {
-    scenario: about?.json,
+    scenario: scenario?.json,
     off: view?.mechanisms.filter(({ on }) => !on).map(({ id }) => id),
     seed: view?.seed,
     branch,
     checkpoint: origin,
   };
-  return background.call('run_file', options, JSON.stringify(done), engine.logText());
+  return client.call('run_file', options, JSON.stringify(done), host.run().logText());
 }

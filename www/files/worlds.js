@@ -2,15 +2,15 @@
 
 /**
  * @typedef {{ id: string, title: string, task_id: string | null }} World
- * @param {import('../engine.js').Engine} engine
+ * @param {{ id: string, title: string, load: () => Promise<string> }[]} scenarios
  * @returns {Promise<World[]>}
  */
-export function worlds({ scenarios }) {
+export function worlds(scenarios) {
   const read = async (/** @type {(typeof scenarios)[number]} */ { id, title, load }) => {
     try {
       return { id, title, task_id: String(JSON.parse(await load()).task.id) };
     } catch {
-      // One's own scenario may be a draft.
+      // A custom scenario may be one that cannot be read.
       return { id, title, task_id: null };
     }
   };

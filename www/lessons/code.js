@@ -1,20 +1,20 @@
-/** A piece of the core's source over the page, with its lines numbered and the piece marked. */
+/** Shows a source file of the core in a window, with some of its lines marked. */
 import { html, render } from 'lit/html.js';
 import { closeButton, newWindow } from '../ui/window.js';
 import 'sheet:./code.css';
 
 /**
  * @param {import('./types.js').Code} code
- * @param {import('../reader.js').Reader} reader
+ * @param {(error: string) => void} complain
  */
-export async function showCode({ says, at }, reader) {
+export async function showCode({ says, at }, complain) {
   /** @type {string[]} */
   let lines;
   try {
     lines = (await at.load()).trimEnd().split('\n');
   } catch (error) {
     const { message } = /** @type {Error} */ (error);
-    return reader.complain(`The source could not be loaded. ${message}`);
+    return complain(`The source could not be loaded. ${message}`);
   }
   if (document.querySelector('dialog[open]')) return;
   const [first, last] = at.lines;
@@ -22,7 +22,7 @@ export async function showCode({ says, at }, reader) {
   const part = (/** @type {number} */ from, /** @type {number} */ to) =>
     lines
       .slice(from, to)
-      .map((line, place) => html`<span class="line" data-line=${from + place + 1}>${line} </span>`);
+      .map((line, index) => html`<span class="line" data-line=${from + index + 1}>${line} </span>`);
   render(
     html`<header>
         <h2 id="source-code-title">${says}</h2>

@@ -1,14 +1,14 @@
 /** The lessons, in their order. */
-import loop from './01-loop.js';
-import retry from './02-retry.js';
-import timeout from './03-timeout.js';
-import checkpoint from './04-checkpoint.js';
-import crash from './05-crash.js';
-import gate from './06-gate.js';
-import approvals from './07-approvals.js';
-import budgets from './08-budgets.js';
-import cause from './09-cause.js';
-import explorer from './10-explorer.js';
+import loop from './content/loop.js';
+import retry from './content/retry.js';
+import timeout from './content/timeout.js';
+import checkpoint from './content/checkpoint.js';
+import crash from './content/crash.js';
+import gate from './content/gate.js';
+import approvals from './content/approvals.js';
+import budgets from './content/budgets.js';
+import cause from './content/cause.js';
+import explorer from './content/explorer.js';
 
 /** @type {import('./types.js').Lesson[]} */
 export const LESSONS = [

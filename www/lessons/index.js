@@ -1,23 +1,44 @@
 /**
- * The lessons: ten short ones, each with a bet, something to do, what the books say, and a task. They stand where the scenario's text
- * stands, and use the page as it is. Where the reader is in them stands in the address (`#lessons`, `#lesson=3&step=why`), so the
- * browser's Back works. They are loaded when somebody opens them.
+ * The lessons: short ones, each with a bet, something to do, what the books say, and a task. They take the place of the scenario's
+ * text, and use the page as it is. The address names the open one (`#lessons`, `#lesson=timeout&step=why`), so the browser's Back
+ * works. They are loaded when they are first opened.
  */
 import { html } from 'lit/html.js';
 import { LESSONS } from './course.js';
+import { findLesson } from './find.js';
 import { lesson } from './lesson.js';
 import { list } from './list.js';
 import { Now } from './now.js';
 import { embedded, keyOf } from '../store.js';
 import { Progress, untouched } from './progress.js';
 import { astray, elsewhere, isDone, otherwise, strange } from './setup.js';
-import { words } from './words.js';
+import { markup } from './markup.js';
 import '../ui/shared.js';
 import 'sheet:./lessons.css';
 
 /**
  * @typedef {import('./types.js').Lesson} Lesson
  * @typedef {'bet' | 'do' | 'why' | 'task'} Step
+ * @typedef {import('../pkg/crashlab.js').ScenarioInfo} ScenarioInfo
+ * @typedef {object} Host  What the lessons may ask of the page.
+ * @property {() => Pick<import('../run/present.js').PresentRun, 'view' | 'records' | 'prepared' | 'origin'>} run
+ * @property {() => number | null} selectedRecord  Of the run.
+ * @property {() => boolean} showsCheckpoint  As JSON.
+ * @property {() => import('../pkg/crashlab.js').Gap | null} armed
+ * @property {() => ScenarioInfo | null} about  The chosen scenario.
+ * @property {() => { id: string, title: string }[]} scenarios
+ * @property {(id: string) => Promise<ScenarioInfo>} loadScenario
+ * @property {(id: string, off: Iterable<string>) => Promise<void>} chooseScenario
+ * @property {() => import('../pkg/crashlab.js').MechanismInfo[]} mechanisms
+ * @property {() => Set<string>} off  The mechanisms that are off in the next run.
+ * @property {() => boolean} switchesPending
+ * @property {(id: string, on: boolean) => void} switchMechanism
+ * @property {() => void} reset  Prepares a new run.
+ * @property {() => void} showText  Brings the lesson's text into view.
+ * @property {() => void} known  The reader knows that there are lessons.
+ * @property {(options: import('../explorer/index.js').OpenOptions) => void} explore
+ * @property {(error: unknown) => void} complain
+ * @property {() => void} draw
  */
 
 /** @type {Step[]} */
@@ -35,31 +56,28 @@ export class Lessons {
   #acts = new Set();
   /** A sentence, if nothing counts any more before the lesson is set up again. */
   #astray = '';
-  /** What was asked for and is not there. */
+  /** What the address names that is no lesson. */
   #missing = '';
   /** What was forgotten last, as long as the list is open. @type {Record<string, import('./progress.js').Entry> | null} */
   #forgotten = null;
-  /** Where the page was at the last look at the address. @type {string | null} */
+  /** The address that was routed last. @type {string | null} */
   #address = null;
   /** The documents of scenarios as they are shipped, by id. @type {Map<string, string>} */
   #shipped = new Map();
-  /** More than none: the lesson's scenario is not there yet. */
+  /** How many scenarios are being loaded for the lesson. */
   #settingUp = 0;
-  /** The run that had not begun at the last look. */
+  /** The prepared run, when the page was last drawn. */
   #prepared = '';
   /** @type {import('./now.js').Search | null} */
   #search = null;
-  #reader;
+  #host;
   #progress;
   #draw;
 
-  /**
-   * @param {import('../reader.js').Reader} reader
-   * @param {() => void} draw
-   */
-  constructor(reader, draw) {
-    this.#reader = reader;
-    this.#draw = draw;
+  /** @param {Host} host */
+  constructor(host) {
+    this.#host = host;
+    this.#draw = host.draw;
     this.#progress = new Progress(keyOf('lessons'));
     addEventListener('crashlab:found', (event) =>
       this.#hear(/** @type {CustomEvent} */ (event).detail),
@@ -78,16 +96,15 @@ export class Lessons {
 
   /** Shows what the address names. */
   route() {
-    // A Back that was about a window over the page leads nowhere here.
+    // A Back that only closed a window leaves the address as it was.
     if (this.#address === location.href) return;
     this.#address = location.href;
     const fragment = new URLSearchParams(location.hash.slice(1));
     const wanted = fragment.get('lesson');
     const before = this.#lesson;
     this.#isOpen = wanted !== null || fragment.has('lessons');
-    // Nobody who is here has to be told that there are lessons.
-    if (this.#isOpen) this.#reader.isNew = false;
-    this.#lesson = LESSONS.find((_, place) => String(place + 1) === wanted) ?? null;
+    if (this.#isOpen) this.#host.known();
+    this.#lesson = findLesson(LESSONS, wanted);
     this.#missing = this.#lesson ? '' : (wanted ?? '').trim();
     this.#forgotten = null;
     if (this.#lesson) {
@@ -95,7 +112,7 @@ export class Lessons {
       this.#step = this.#reachable(step ?? 'bet');
       if (before !== this.#lesson) void this.#setUp(step === undefined);
     }
-    if (this.#isOpen) this.#reader.show({ tab: 'scenario' });
+    if (this.#isOpen) this.#host.showText();
     else this.#draw();
     this.#focus();
   }
@@ -116,18 +133,18 @@ export class Lessons {
    */
   async #setUp(anew) {
     const lesson = this.#lesson;
-    const { engine } = this.#reader;
+    const { view, prepared } = this.#host.run();
     if (!lesson) return;
     const { books, run } = this.#entry;
     const off = lesson.off ?? [];
-    const isThere = engine.view?.scenario_id === lesson.scenario;
-    const isAsWanted = String([...this.#reader.off].sort()) === String([...off].sort());
-    const isBegun = !anew && (books !== null || (!engine.prepared && engine.view?.run_id === run));
-    if (!isThere || (!isBegun && !(engine.prepared && isAsWanted)))
+    const isThere = view?.scenario_id === lesson.scenario;
+    const isAsWanted = String([...this.#host.off()].sort()) === String([...off].sort());
+    const isBegun = !anew && (books !== null || (!prepared && view?.run_id === run));
+    if (!isThere || (!isBegun && !(prepared && isAsWanted)))
       await this.#choose(lesson.scenario, off);
     const others = lesson.goals.flatMap(({ scenario }) => scenario ?? []);
     for (const id of [lesson.scenario, ...others]) {
-      const shipped = await engine.scenario(id).catch(() => null);
+      const shipped = await this.#host.loadScenario(id).catch(() => null);
       if (shipped) this.#shipped.set(id, shipped.json);
     }
     this.#draw();
@@ -136,15 +153,14 @@ export class Lessons {
   /** @param {string} scenario @param {Iterable<string>} off */
   async #choose(scenario, off) {
     this.#settingUp += 1;
-    await this.#reader.chooseScenario(scenario, off);
+    await this.#host.chooseScenario(scenario, off);
     this.#settingUp -= 1;
     this.#draw();
   }
 
   /** @param {Step} step */
   #go(step) {
-    const number = LESSONS.findIndex((one) => one === this.#lesson) + 1;
-    const fragment = `#lesson=${number}&step=${step}`;
+    const fragment = `#lesson=${this.#lesson?.id}&step=${step}`;
     if (embedded) location.replace(fragment);
     else location.hash = fragment;
   }
@@ -154,7 +170,7 @@ export class Lessons {
     this.route();
   }
 
-  /** Where the eyes go, the keys go too. */
+  /** The focus follows to the head of the lesson. */
   #focus() {
     const head = document.getElementById('lesson-head');
     head?.focus({ preventScroll: true });
@@ -166,9 +182,9 @@ export class Lessons {
   /** Compares the present run with what the lesson asks for. Called before each drawing. */
   #look() {
     const lesson = this.#lesson;
-    const { view } = this.#reader.engine;
+    const { view } = this.#host.run();
     if (!lesson || !view || this.#settingUp > 0) return null;
-    const now = new Now(this.#reader, view, {
+    const now = new Now(this.#host, view, {
       first: this.#entry.first,
       search: this.#search,
       asked: lesson.search,
@@ -190,14 +206,14 @@ export class Lessons {
     const entry = this.#entry;
     const run = lesson.search ? 'search' : now.view.run_id;
     const begins = !lesson.search && now.begun && this.#prepared === run;
-    // Who runs instead of betting has chosen.
+    // Running instead of betting is a choice, too.
     if (begins && this.#step === 'bet') queueMicrotask(() => this.#go('do'));
     const isKnown = entry.run === run;
     now.isAnothers = !lesson.search && now.begun && !begins && !isKnown;
     this.#acts = new Set(isKnown ? entry.acts : []);
     this.#astray = otherwise(lesson, now, this.#names);
     if (this.#astray !== '') return;
-    for (const [place, act] of acts.entries()) if (isDone(act, now)) this.#acts.add(place);
+    for (const [index, act] of acts.entries()) if (isDone(act, now)) this.#acts.add(index);
     this.#astray = astray(lesson, now, this.#acts);
     if (lesson.search ? now.searched === '' : !now.begun) return;
     const done = [...this.#acts].sort((a, b) => a - b);
@@ -213,34 +229,33 @@ export class Lessons {
 
   /** What mechanisms and scenarios are called. @param {string} id */
   #names = (id) => {
-    const { mechanisms, scenarios } = this.#reader.engine;
-    const named = mechanisms.find((one) => one.id === id)?.name;
-    return named ?? scenarios.find((one) => one.id === id)?.title ?? id;
+    const named = this.#host.mechanisms().find((one) => one.id === id)?.name;
+    return named ?? this.#host.scenarios().find((one) => one.id === id)?.title ?? id;
   };
 
   /** @param {Lesson} lesson @param {Now} now */
   #judge(lesson, now) {
     const entry = this.#entry;
-    const met = lesson.goals.map((goal, place) => {
-      if (entry.met[place]) return true;
+    const met = lesson.goals.map((goal, index) => {
+      if (entry.met[index]) return true;
       // A task comes after its reason, and each part after the one before.
-      if (this.#step !== 'task' || lesson.goals.slice(0, place).some((_, n) => !entry.met[n]))
+      if (this.#step !== 'task' || lesson.goals.slice(0, index).some((_, n) => !entry.met[n]))
         return false;
-      if (goal.choices) return this.#isPicked(lesson, goal, place);
-      // What has nothing to do with the task has to be as it is shipped.
+      if (goal.choices) return this.#isPicked(lesson, goal, index);
+      // Whatever the task is not about has to be as shipped.
       const isThere = elsewhere(goal.scenario ?? lesson.scenario, now, this.#names) === '';
       return isThere && strange(lesson, now.off).length === 0 && (goal.met?.(now) ?? false);
     });
-    if (met.every((one, place) => one === (entry.met[place] ?? false))) return;
+    if (met.every((one, index) => one === (entry.met[index] ?? false))) return;
     const done = met.every(Boolean);
     this.#progress.note(lesson.id, { met, done });
     const left = met.filter((one) => !one).length;
     this.#said = done ? 'The task is done. The lesson is complete.' : `Done. ${left} left.`;
   }
 
-  /** Whether what was chosen is the mechanism that the lesson has taken away. @param {Lesson} lesson @param {Lesson['goals'][0]} goal @param {number} place */
-  #isPicked({ off }, { choices }, place) {
-    const pick = choices?.[this.#entry.picks[place] ?? -1];
+  /** Whether what was chosen is the mechanism that the lesson has taken away. @param {Lesson} lesson @param {Lesson['goals'][0]} goal @param {number} index */
+  #isPicked({ off }, { choices }, index) {
+    const pick = choices?.[this.#entry.picks[index] ?? -1];
     return pick !== undefined && off?.includes(pick) === true;
   }
 
@@ -248,41 +263,32 @@ export class Lessons {
 
   /** @param {number | 'skipped'} bet */
   #bet(bet) {
-    const { engine } = this.#reader;
-    const isEarly = this.#lesson?.search ? this.#search === null : engine.prepared;
+    const isEarly = this.#lesson?.search ? this.#search === null : this.#host.run().prepared;
     if (this.#lesson && isEarly && this.#astray === '' && this.#entry.books === null)
       this.#progress.note(this.#lesson.id, { bet });
     this.#go('do');
   }
 
-  /** @param {number} place @param {number} choice */
-  #pick(place, choice) {
+  /** @param {number} goal @param {number} choice */
+  #pick(goal, choice) {
     const picks = [...this.#entry.picks];
-    picks[place] = choice;
+    picks[goal] = choice;
     if (this.#lesson) this.#progress.note(this.#lesson.id, { picks: picks.map((n) => n ?? -1) });
     this.#draw();
   }
 
   /** @param {string} id @param {boolean} on */
   #switch(id, on) {
-    const reader = this.#reader;
-    reader.switchMechanism(id, on);
-    // A run that is over is not waited for.
-    if (!reader.engine.prepared && reader.engine.view?.phase === 'stopped') reader.reset();
+    this.#host.switchMechanism(id, on);
+    const { prepared, view } = this.#host.run();
+    // A run that is over need not be kept.
+    if (!prepared && view?.phase === 'stopped') this.#host.reset();
   }
 
   /** @param {import('./types.js').Tool} tool */
-  async #explore({ options }) {
-    const reader = this.#reader;
+  #explore({ options }) {
     this.#search = null;
-    try {
-      const { open } = await import('../explorer/index.js');
-      open(reader, options);
-    } catch (error) {
-      reader.complain(
-        `A part of the page could not be loaded. ${/** @type {Error} */ (error).message}`,
-      );
-    }
+    this.#host.explore(options);
   }
 
   /** @param {import('../explorer/index.js').Found} found */
@@ -304,15 +310,14 @@ export class Lessons {
 
   /** The same run again, from its start, or one of a shipped scenario. @param {string} [scenario] */
   #again(scenario) {
-    const reader = this.#reader;
-    if (scenario) void this.#choose(scenario, reader.off);
-    else reader.reset();
+    if (scenario) void this.#choose(scenario, this.#host.off());
+    else this.#host.reset();
   }
 
-  /** What the bet and the acts are about, as the lesson has it. */
+  /** Sets up again what the bet and the acts are about. */
   #setUpAgain() {
     const lesson = this.#lesson;
-    if (lesson?.search) void this.#explore({ says: '', options: lesson.search });
+    if (lesson?.search) this.#explore({ says: '', options: lesson.search });
     else if (lesson) void this.#choose(lesson.scenario, lesson.off ?? []);
   }
 
@@ -327,10 +332,10 @@ export class Lessons {
     this.#go('bet');
   }
 
-  // --- What is seen --------------------------------------------------------------------------------------------------------------
+  // --- Drawing -------------------------------------------------------------------------------------------------------------------
 
   /**
-   * What stands in the place of the scenario's text.
+   * What is shown instead of the scenario's text.
    * @param {unknown} switches  All mechanisms.
    */
   text(switches) {
@@ -366,7 +371,7 @@ export class Lessons {
           onClose: () => this.close(),
         }),
       ];
-    const { engine } = this.#reader;
+    const host = this.#host;
     return [
       live,
       lesson({
@@ -378,46 +383,38 @@ export class Lessons {
         now,
         acts: this.#acts,
         astray: this.#astray,
-        strange: strange(open, this.#reader.off),
+        strange: strange(open, host.off()),
         changed: now?.isChanged ? elsewhere(now.view.scenario_id, now, this.#names) : '',
         names: this.#names,
-        mechanisms: engine.mechanisms,
-        off: this.#reader.off,
-        pending: this.#reader.switchesPending,
+        mechanisms: host.mechanisms(),
+        off: host.off(),
+        pending: host.switchesPending(),
         switches,
-        reader: this.#reader,
+        complain: host.complain,
         onBet: (bet) => this.#bet(bet),
         onGo: (step) => this.#go(step),
-        onPick: (place, choice) => this.#pick(place, choice),
+        onPick: (goal, choice) => this.#pick(goal, choice),
         onSwitch: (id, on) => this.#switch(id, on),
         onAgain: (scenario) => this.#again(scenario),
         onSetUpAgain: () => this.#setUpAgain(),
-        onExplore: (tool) => void this.#explore(tool),
+        onExplore: (tool) => this.#explore(tool),
         onRestart: () => this.#restart(),
       }),
     ];
   }
 
-  /** Where the lesson is out of sight: what is to be done next. */
+  /** What is to be done next, for a narrow page that does not show the lesson's text. */
   line() {
     const open = this.#lesson;
     const entry = this.#entry;
     if (!this.#isOpen || !open || (this.#step !== 'do' && this.#step !== 'task')) return null;
     const todo =
       this.#step === 'do'
-        ? open.acts.find((_, place) => !this.#acts.has(place))?.say
-        : open.goals.find((_, place) => !entry.met[place])?.say;
+        ? open.acts.find((_, index) => !this.#acts.has(index))?.say
+        : open.goals.find((_, index) => !entry.met[index])?.say;
     return html`<p class="lesson-line">
-      <span>${todo ? words(todo) : 'Done.'}</span>
-      <button class="link" @click=${() => this.#reader.show({ tab: 'scenario' })}>Lesson</button>
+      <span>${todo ? markup(todo) : 'Done.'}</span>
+      <button class="link" @click=${() => this.#host.showText()}>Lesson</button>
     </p>`;
   }
-}
-
-/**
- * @param {import('../reader.js').Reader} reader
- * @param {() => void} draw
- */
-export function createLessons(reader, draw) {
-  return new Lessons(reader, draw);
 }

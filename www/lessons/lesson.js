@@ -3,7 +3,7 @@ import { html, nothing } from 'lit/html.js';
 import { glyph } from '../ui/glyph.js';
 import { showCode } from './code.js';
 import { listed } from './setup.js';
-import { words } from './words.js';
+import { markup } from './markup.js';
 
 /**
  * @typedef {import('./index.js').Step} Step
@@ -23,10 +23,10 @@ import { words } from './words.js';
  * @property {Set<string>} off
  * @property {boolean} pending  The switches say something else than the present run.
  * @property {unknown} switches
- * @property {import('../reader.js').Reader} reader
+ * @property {(error: string) => void} complain
  * @property {(bet: number | 'skipped') => void} onBet
  * @property {(step: Step) => void} onGo
- * @property {(place: number, choice: number) => void} onPick
+ * @property {(goal: number, choice: number) => void} onPick
  * @property {(id: string, on: boolean) => void} onSwitch
  * @property {(scenario?: string) => void} onAgain
  * @property {() => void} onSetUpAgain
@@ -56,7 +56,7 @@ export function lesson(props) {
             ${
               isOpen
                 ? html`<a
-                    href="#lesson=${number}&amp;step=${id}"
+                    href="#lesson=${lesson.id}&amp;step=${id}"
                     aria-current=${id === step ? 'step' : 'false'}
                     >${word}</a
                   >`
@@ -79,9 +79,9 @@ export function lesson(props) {
   </section>`;
 }
 
-/** Whether the reader has named the mechanism that is missing. @param {View} props */
+/** Whether the reader has named the missing mechanism. @param {View} props */
 function isNamed({ lesson, entry }) {
-  return lesson.goals.every(({ choices }, place) => !choices || entry.met[place]);
+  return lesson.goals.every(({ choices }, index) => !choices || entry.met[index]);
 }
 
 /** @type {Record<Step, (props: View) => unknown>} */
@@ -93,16 +93,16 @@ function bet({ lesson, entry, now, astray, onBet, onGo, onRestart, onSetUpAgain 
   const isOver = entry.books !== null;
   const isLate = !isOver && (lesson.search ? now?.searched === 'this' : now?.begun);
   const isOther = !isOver && !isLate && astray !== '';
-  return html`<p>${words(lesson.situation)}</p>
+  return html`<p>${markup(lesson.situation)}</p>
     <fieldset class="bet" ?disabled=${isOver || isLate || isOther}>
       <legend>${ask}</legend>
       <div class="options">
         ${options.map(
-          ({ says }, place) =>
+          ({ says }, index) =>
             html`<button
               class="button"
-              aria-pressed=${entry.bet === place ? 'true' : 'false'}
-              @click=${() => onBet(place)}
+              aria-pressed=${entry.bet === index ? 'true' : 'false'}
+              @click=${() => onBet(index)}
             >
               ${says}
             </button>`,
@@ -113,14 +113,14 @@ function bet({ lesson, entry, now, astray, onBet, onGo, onRestart, onSetUpAgain 
       isOver
         ? html`${verdict(lesson, entry)}
             <p class="actions">
-              <button class="button" @click=${onRestart}>${glyph('reset')}Begin anew</button>
-              <button class="button primary" @click=${() => onGo('do')}>Go on</button>
+              <button class="button" @click=${onRestart}>${glyph('reset')}Start over</button>
+              <button class="button primary" @click=${() => onGo('do')}>Continue</button>
             </p>`
         : isLate
           ? html`<p>The run has begun: it is too late for a bet.</p>
               <p class="actions">
-                <button class="button" @click=${onRestart}>${glyph('reset')}Begin anew</button>
-                <button class="button primary" @click=${() => onGo('do')}>Go on without</button>
+                <button class="button" @click=${onRestart}>${glyph('reset')}Start over</button>
+                <button class="button primary" @click=${() => onGo('do')}>Continue without</button>
               </p>`
           : isOther
             ? again(astray, onSetUpAgain)
@@ -134,13 +134,13 @@ function bet({ lesson, entry, now, astray, onBet, onGo, onRestart, onSetUpAgain 
 /** @param {View} props */
 function acts(props) {
   const { lesson, entry, acts, astray, onGo, onSetUpAgain, onExplore } = props;
-  const next = lesson.acts.findIndex((_, place) => !acts.has(place));
+  const next = lesson.acts.findIndex((_, index) => !acts.has(index));
   return html`<ol class="acts">
-      ${lesson.acts.map(({ say, tool }, place) => {
-        const state = acts.has(place) ? 'done' : place === next ? 'next' : '';
+      ${lesson.acts.map(({ say, tool }, index) => {
+        const state = acts.has(index) ? 'done' : index === next ? 'next' : '';
         return html`<li class=${state} aria-current=${state === 'next' ? 'step' : 'false'}>
           ${glyph(state === 'done' ? 'check' : 'open')}<span
-            >${words(say)}${state === 'done' ? html`<span class="visually-hidden"> Done.</span>` : nothing}${
+            >${markup(say)}${state === 'done' ? html`<span class="visually-hidden"> Done.</span>` : nothing}${
               tool && state === 'next' ? opener(tool, onExplore) : nothing
             }</span
           >
@@ -187,11 +187,11 @@ function verdict({ bet }, { bet: chosen, books, right }) {
 }
 
 /** @param {View} props */
-function why({ lesson, entry, reader, onGo }) {
-  return html`${verdict(lesson, entry)} ${lesson.why.map((text) => html`<p>${words(text)}</p>`)}
+function why({ lesson, entry, complain, onGo }) {
+  return html`${verdict(lesson, entry)} ${lesson.why.map((text) => html`<p>${markup(text)}</p>`)}
     <p class="source">
       ${lesson.code.says}:
-      <button class="link" @click=${() => void showCode(lesson.code, reader)}>
+      <button class="link" @click=${() => void showCode(lesson.code, complain)}>
         ${lesson.code.at.path}, line ${lesson.code.at.lines[0]}
       </button>
     </p>
@@ -202,33 +202,33 @@ function why({ lesson, entry, reader, onGo }) {
 
 /** @param {View} props */
 function task(props) {
-  const { lesson, entry, next, number } = props;
+  const { lesson, entry, next } = props;
   const { goals } = lesson;
-  const place = goals.findIndex((_, n) => !entry.met[n]);
+  const open = goals.findIndex((_, index) => !entry.met[index]);
   return html`<ol class="goals">
-      ${goals.map((goal, n) => {
-        const state = entry.met[n] ? 'met' : n === place ? 'next' : '';
+      ${goals.map((goal, index) => {
+        const state = entry.met[index] ? 'met' : index === open ? 'next' : '';
         return html`<li class=${state} aria-current=${state === 'next' ? 'step' : 'false'}>
           ${glyph(state === 'met' ? 'check' : 'open')}
           <div>
             <p>
-              ${words(goal.say)}${state === 'met' ? html`<span class="visually-hidden"> Done.</span>` : nothing}
+              ${markup(goal.say)}${state === 'met' ? html`<span class="visually-hidden"> Done.</span>` : nothing}
             </p>
-            ${state === 'next' ? help(props, goal, n) : nothing}
+            ${state === 'next' ? help(props, goal, index) : nothing}
           </div>
         </li>`;
       })}
     </ol>
-    ${place < 0 ? nothing : knobs(props, goals[place])}
+    ${open < 0 ? nothing : knobs(props, goals[open])}
     ${
       entry.done
         ? html`<div class="verdict">
             <p class="says">${glyph('check')}<strong>Done.</strong></p>
-            <p>${words(lesson.end)}</p>
+            <p>${markup(lesson.end)}</p>
             <p class="actions">
               ${
                 next
-                  ? html`<a class="button primary next-lesson" href="#lesson=${number + 1}"
+                  ? html`<a class="button primary next-lesson" href="#lesson=${next.id}"
                       >Next: ${next.title}</a
                     >`
                   : html`<a class="button primary" href="#lessons">That was the last one</a>`
@@ -239,9 +239,9 @@ function task(props) {
     }`;
 }
 
-/** @param {View} props @param {import('./types.js').Goal} goal @param {number} place */
-function help({ entry, mechanisms, onPick, onExplore }, goal, place) {
-  const picked = entry.picks[place] ?? -1;
+/** @param {View} props @param {import('./types.js').Goal} goal @param {number} index */
+function help({ entry, mechanisms, onPick, onExplore }, goal, index) {
+  const picked = entry.picks[index] ?? -1;
   return html`${
       goal.choices
         ? html`<div class="options">
@@ -250,7 +250,7 @@ function help({ entry, mechanisms, onPick, onExplore }, goal, place) {
                   html`<button
                     class="button small"
                     aria-pressed=${picked === choice ? 'true' : 'false'}
-                    @click=${() => onPick(place, choice)}
+                    @click=${() => onPick(index, choice)}
                   >
                     ${mechanisms.find((one) => one.id === id)?.name ?? id}
                   </button>`,
@@ -262,11 +262,11 @@ function help({ entry, mechanisms, onPick, onExplore }, goal, place) {
     ${goal.tool ? opener(goal.tool, onExplore) : nothing}
     <details>
       <summary>A hint</summary>
-      ${words(goal.hint)}
+      ${markup(goal.hint)}
     </details>`;
 }
 
-/** What the task is done with. @param {View} props @param {import('./types.js').Goal} goal */
+/** The switches and buttons with which the task is done. @param {View} props @param {import('./types.js').Goal} goal */
 function knobs(props, goal) {
   const { lesson, mechanisms, off, now, pending, names, strange, changed } = props;
   const { onSwitch, onAgain } = props;
@@ -312,7 +312,7 @@ function knobs(props, goal) {
           ? html`<button class="button small" @click=${() => onAgain()}>
                 ${glyph('reset')}Set up a new run
               </button>
-              ${pending ? html`<p>The present run goes on as it began.</p>` : nothing}`
+              ${pending ? html`<p>The present run continues as it began.</p>` : nothing}`
           : nothing
     }
   </div>`;

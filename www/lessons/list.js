@@ -1,4 +1,4 @@
-/** The ten lessons, and how far the reader is with them. */
+/** The list of lessons, and how far the reader is with them. */
 import { html, nothing } from 'lit/html.js';
 import { plural } from '../ui/format.js';
 import { glyph } from '../ui/glyph.js';
@@ -38,7 +38,7 @@ export function list(props) {
       world say who was right.
     </p>
     <ol class="contents">
-      ${lessons.map((one, place) => item(one, place + 1, of(one.id)))}
+      ${lessons.map((one, index) => item(one, index + 1, of(one.id)))}
     </ol>
     ${
       isForgotten
@@ -67,10 +67,10 @@ export function list(props) {
  * @param {number} number
  * @param {Entry} entry
  */
-function item({ title, minutes }, number, { done, bet }) {
+function item({ id, title, minutes }, number, { done, bet }) {
   const state = done ? 'done' : bet !== null ? 'begun' : `${minutes} minutes`;
   return html`<li class=${done ? 'done' : ''}>
-    <a href="#lesson=${number}"
+    <a href="#lesson=${id}"
       ><span class="number">${done ? glyph('check') : number}</span><span>${title}</span
       ><small>${state}</small></a
     >

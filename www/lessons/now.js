@@ -31,17 +31,17 @@ export class Now {
   search;
   /** What was searched: nothing, what the lesson asks for, or something else. @type {'' | 'this' | 'other'} */
   searched;
-  /** Its scenario was edited, or it goes on from a checkpoint of another run. */
+  /** Its scenario was edited, or it began with a checkpoint of another run. */
   isChanged;
-  /** It has begun elsewhere than in this lesson. */
+  /** It did not begin in this lesson. */
   isAnothers = false;
-  /** The armed crash in words. */
+  /** The crash point that is armed. */
   armed;
   /** Figures of the reader's first run in this lesson. */
   first;
 
   /**
-   * @param {import('../reader.js').Reader} reader
+   * @param {import('./index.js').Host} host
    * @param {LabView} view
    * @param {object} more
    * @param {Record<string, number>} more.first
@@ -49,21 +49,21 @@ export class Now {
    * @param {import('../explorer/index.js').OpenOptions} [more.asked]  The search that the lesson asks for.
    * @param {string | undefined} more.shipped  The document of the present scenario, as it is shipped.
    */
-  constructor(reader, view, { first, search, asked, shipped }) {
-    const { engine } = reader;
+  constructor(host, view, { first, search, asked, shipped }) {
+    const { records, prepared, origin } = host.run();
+    const selected = host.selectedRecord();
     this.view = view;
-    this.records = engine.records;
-    this.begun = !engine.prepared;
+    this.records = records;
+    this.begun = !prepared;
     this.over = this.begun && view.phase === 'stopped';
-    const isOwn = reader.selected !== null && reader.foreign === null;
-    this.selected = isOwn ? (engine.records[Number(reader.selected)] ?? null) : null;
-    this.showsCheckpoint = reader.checkpointAsJson;
-    this.armed = reader.armed ?? '';
+    this.selected = selected === null ? null : (records[selected] ?? null);
+    this.showsCheckpoint = host.showsCheckpoint();
+    this.armed = host.armed();
     this.first = first;
     this.search = search?.isOwn ? search : null;
     this.searched = search === null ? '' : asked && isAsked(search, asked) ? 'this' : 'other';
     this.isChanged =
-      engine.origin !== undefined || (shipped !== undefined && reader.about?.json !== shipped);
+      origin !== undefined || (shipped !== undefined && host.about()?.json !== shipped);
   }
 
   /** The mechanisms that are off, by id. */

@@ -33,10 +33,10 @@ export const untouched = () => ({
 export class Progress {
   /** @type {Record<string, Entry>} */
   #entries = {};
-  /** A sentence, if something is not kept, or was not. */
+  /** A sentence, if progress is not kept, or cannot be read. */
   warning = '';
   #key;
-  /** What could not be written is only here. */
+  /** Storage refused the last change, so what is here is newer. */
   #isAhead = false;
 
   /** @param {string} key  Where it is kept. */
@@ -48,7 +48,7 @@ export class Progress {
       this.warning =
         error instanceof DOMException
           ? NOT_KEPT
-          : 'What was kept of your progress cannot be read. The lessons begin anew.';
+          : 'What was kept of your progress cannot be read. The lessons start over.';
     }
   }
 
@@ -57,13 +57,13 @@ export class Progress {
     this.#entries = text === null ? {} : read(JSON.parse(text));
   }
 
-  /** Takes up what another tab has written. What cannot be read leaves things as they are. */
+  /** Reads what another tab has written; what cannot be read changes nothing. */
   catchUp() {
     if (this.#isAhead) return;
     try {
       this.#read();
     } catch {
-      // Whoever has written it has to say so.
+      // The tab that wrote it reports it.
     }
   }
 
@@ -96,7 +96,7 @@ export class Progress {
     return before;
   }
 
-  /** What has been done since stays. @param {Record<string, Entry>} entries */
+  /** Brings back what was forgotten; what has been done since stays. @param {Record<string, Entry>} entries */
   restore(entries) {
     this.catchUp();
     this.#entries = { ...entries, ...this.#entries };

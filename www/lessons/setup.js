@@ -1,6 +1,6 @@
 /**
- * What a bet and an act are about: the run, or the search, as the lesson has set it up. Whoever changes that, or comes to where it
- * cannot be done any more, is told, and nothing counts until it is set up again.
+ * Whether the run, or the search, is the one that the lesson has set up, as only that one counts for its bet and its acts. If it is
+ * not, or an act cannot be done in it any more, a sentence says so, and nothing counts until it is set up again.
  *
  * @typedef {import('./types.js').Lesson} Lesson
  * @typedef {import('./types.js').Act} Act
@@ -15,7 +15,7 @@ export function isDone({ done, at }, now) {
 }
 
 /**
- * A sentence, if what is there is not what the lesson has set up.
+ * A sentence, if the present run or search is not what the lesson has set up.
  * @param {Lesson} lesson
  * @param {Now} now
  * @param {Names} names
@@ -29,7 +29,7 @@ export function otherwise(lesson, now, names) {
   const extra = wanted.filter((id) => !now.off.includes(id));
   if (missing.length + extra.length === 0)
     return now.isAnothers ? 'This is not the run that the lesson has set up.' : '';
-  // The name would be the answer.
+  // Naming the mechanism would give the answer away.
   if (lesson.secret) return 'This run has other mechanisms than the lesson has set up.';
   return missing.length > 0
     ? `${listed(missing, names)} off in this run, and on in the lesson’s.`
@@ -59,12 +59,12 @@ export function elsewhere(scenario, { view, isChanged }, names) {
 export function astray(lesson, { over, records }, acts) {
   if (lesson.search || !over) return '';
   const isOpen = (/** @type {Act} */ { looks, at }) => (at ? records.some(at) : looks);
-  const isLost = lesson.acts.some((act, place) => !acts.has(place) && !isOpen(act));
+  const isLost = lesson.acts.some((act, index) => !acts.has(index) && !isOpen(act));
   return isLost ? 'This run is over, and went another way.' : '';
 }
 
 /**
- * The mechanisms that are off without being the task's business.
+ * The mechanisms that are off although neither the task nor the lesson is about them.
  * @param {Lesson} lesson
  * @param {Iterable<string>} off
  */

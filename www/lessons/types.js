@@ -1,9 +1,9 @@
 /**
- * What a lesson is made of. Texts may have `code`, **weight** and [[keys]] in them; see words.js.
+ * What a lesson is made of. Texts may have `code`, **weight** and [[keys]] in them; see markup.js.
  *
  * @typedef {import('./now.js').Now} Now
  * @typedef {object} Lesson
- * @property {string} id  Under which progress is kept.
+ * @property {string} id  What links and progress call it. It never changes; the number of a lesson is only its place in the list.
  * @property {string} title
  * @property {number} minutes
  * @property {string} scenario  Of the shipped ones, by id.
@@ -34,7 +34,7 @@
  * @property {(now: Now) => boolean} [done]
  * @property {(record: import('./now.js').RecordView) => boolean} [at]  It is done by selecting such a record.
  * @property {Tool} [tool]  What it is done with.
- * @property {boolean} [looks]  It only looks, and can be done when the run is over.
+ * @property {boolean} [looks]  It changes nothing, and can be done when the run is over.
  *
  * @typedef {object} Goal
  * @property {string} say

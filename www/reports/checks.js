@@ -1,11 +1,11 @@
-/** What the checks found, each with its word, a sentence, and its records. */
+/** What the checks found, each with its verdict, a sentence, and the records that prove it. */
 import { html } from 'lit/html.js';
 import { plural } from '../ui/format.js';
 import { glyph } from '../ui/glyph.js';
 import { proof } from './proof.js';
 
-const WORD = { pass: 'pass', fail: 'fail', not_applicable: 'not applicable' };
-const GLYPH = { pass: 'check', fail: 'broken', not_applicable: 'minus' };
+const VERDICTS = { pass: 'pass', fail: 'fail', not_applicable: 'not applicable' };
+const GLYPHS = { pass: 'check', fail: 'broken', not_applicable: 'minus' };
 
 /**
  * @param {import('../pkg/crashlab.js').Evaluation} evaluation
@@ -23,7 +23,7 @@ export function checks({ checks, records }, trace) {
       ${checks.map(
         ({ name, verdict, sentence, records }) =>
           html`<li class=${verdict}>
-            <p class="verdict">${glyph(GLYPH[verdict])}<span>${WORD[verdict]}</span></p>
+            <p class="verdict">${glyph(GLYPHS[verdict])}<span>${VERDICTS[verdict]}</span></p>
             <div>
               <h4>${name}</h4>
               <p>${sentence}</p>

@@ -1,14 +1,14 @@
 /**
- * How a run did: why it ended, what eight checks say of it, how long people looked, and what a herd of such agents does. It reads
- * the trace alone, of the present run or of a file, and is loaded when it is asked for.
+ * How a run did: why it ended, what the checks say, how long its decisions took, and what a fleet of such agents does. It reads the
+ * trace alone, of the present run or of a file, and is loaded when it is first opened.
  */
 import { html, nothing, render } from 'lit/html.js';
-import { Background } from '../background.js';
+import { WorkerClient } from '../worker/client.js';
 import { closeButton, fileButton, newWindow } from '../ui/window.js';
 import { checks } from './checks.js';
+import { decisionTimes, decisionTimesOf } from './decision-times.js';
 import { diagnosis } from './diagnosis.js';
-import { herd, hasHerd, SPAN_MS } from './herd.js';
-import { looks, looksOf } from './looks.js';
+import { fleet, hasFleet, SPAN_MS } from './fleet.js';
 import '../ui/shared.js';
 import 'sheet:./reports.css';
 
@@ -20,17 +20,28 @@ import 'sheet:./reports.css';
 /** Runs of one file that are shown. */
 const MOST_RUNS = 20;
 
-/** It keeps its module between two reports. */
-const background = new Background();
+const client = new WorkerClient();
+
+/**
+ * @typedef {object} Host  What the report may ask of the page.
+ * @property {() => import('../pkg/crashlab.js').ScenarioInfo | null} about
+ * @property {() => Set<string>} off  The mechanisms that are off.
+ * @property {() => import('../files/reading.js').Foreign | null} foreign  A trace from a file, if one is shown.
+ * @property {() => import('../pkg/crashlab.js').RecordView[]} records
+ * @property {() => string | null} seed
+ * @property {() => import('../pkg/crashlab.js').Question[]} questions
+ * @property {(file: File) => Promise<boolean>} take  Shows a trace from a file.
+ * @property {(record: number) => void} showRecord
+ */
 
 /**
  * Opens the report over the page.
- * @param {import('../reader.js').Reader} reader
+ * @param {Host} host
  */
-export function open(reader) {
+export function open(host) {
   if (document.querySelector('dialog[open]')) return;
   const dialog = newWindow('report', (file) => report.take(file));
-  const report = new Report(reader, dialog);
+  const report = new Report(host, dialog);
   void report.read();
   dialog.showModal();
 }
@@ -39,20 +50,22 @@ class Report {
   /** @type {{ evaluation: Evaluation, diagnosis: Diagnosis | undefined }[] | null} */
   #runs = null;
   #complaint = '';
-  /** @type {import('./herd.js').Curves | null} */
+  /** @type {import('./fleet.js').Curves | null} */
   #curves = null;
-  #reader;
+  #host;
   #dialog;
 
-  /** @param {import('../reader.js').Reader} reader @param {HTMLDialogElement} dialog */
-  constructor(reader, dialog) {
-    this.#reader = reader;
+  /** @param {Host} host @param {HTMLDialogElement} dialog */
+  constructor(host, dialog) {
+    this.#host = host;
     this.#dialog = dialog;
   }
 
-  /** What stands in the trace that the page shows. */
+  /** Reads the trace that the page shows. */
   async read() {
-    const { records, foreign, about, engine } = this.#reader;
+    const host = this.#host;
+    const about = host.about();
+    const records = host.records();
     this.#runs = null;
     this.#complaint = '';
     this.#curves = null;
@@ -61,20 +74,20 @@ class Report {
       if (records.length > 0) {
         const trace = records.map(({ line }) => `${line}\n`).join('');
         const [evaluations, diagnoses] = await Promise.all(
-          ['evaluate', 'diagnose'].map((name) => background.call(name, trace)),
+          ['evaluate', 'diagnose'].map((name) => client.call(name, trace)),
         );
         const ends = /** @type {Diagnosis[]} */ (diagnoses);
-        this.#runs = /** @type {Evaluation[]} */ (evaluations).map((evaluation, place) => ({
+        this.#runs = /** @type {Evaluation[]} */ (evaluations).map((evaluation, index) => ({
           evaluation,
-          diagnosis: ends[place],
+          diagnosis: ends[index],
         }));
         this.#draw();
       }
-      if (!foreign && about && hasHerd(about.json)) {
-        const off = [...this.#reader.off].filter((id) => id !== 'jitter');
+      if (!host.foreign() && about && hasFleet(about.json)) {
+        const off = [...host.off()].filter((id) => id !== 'jitter');
         const [jittered, plain] = await Promise.all(
           [off, [...off, 'jitter']].map((off) =>
-            background.call('fleet', about.json, off, engine.view?.seed ?? '1', SPAN_MS),
+            client.call('fleet', about.json, off, host.seed() ?? '1', SPAN_MS),
           ),
         );
         this.#curves = { jittered: JSON.parse(jittered), plain: JSON.parse(plain) };
@@ -90,27 +103,26 @@ class Report {
    * @param {File} file
    */
   async take(file) {
-    const { take } = await import('../files/index.js');
-    // What cannot be read is said in a window of its own, and this one stays as it is.
-    if (await take(this.#reader, file)) await this.read();
+    // A file that cannot be read is reported in a window of its own, and this one does not change.
+    if (await this.#host.take(file)) await this.read();
   }
 
   /** @param {number} record */
   #select(record) {
     this.#dialog.close();
-    this.#reader.select(record);
-    this.#reader.show({ tab: 'trace' });
+    this.#host.showRecord(record);
     const row = document.querySelector(`[data-record="${record}"]`);
     if (row instanceof HTMLElement) row.focus();
   }
 
   #draw() {
-    const { records, foreign, engine } = this.#reader;
+    const records = this.#host.records();
+    const foreign = this.#host.foreign();
     const props = {
       typeOf: (/** @type {number} */ record) => records[record]?.type ?? '',
       onSelect: (/** @type {number} */ record) => this.#select(record),
     };
-    const questions = foreign ? [] : looksOf(engine.view?.world.inbox ?? []);
+    const times = foreign ? [] : decisionTimesOf(this.#host.questions());
     render(
       html`<header>
           <h2 id="report-title">How did this run do?</h2>
@@ -138,8 +150,8 @@ class Report {
                     )
           }
           ${(this.#runs?.length ?? 0) > MOST_RUNS ? html`<p>This file has more runs; these are the first ${MOST_RUNS}.</p>` : nothing}
-          ${questions.length > 0 ? looks(questions, props) : nothing}
-          ${this.#curves ? herd(this.#curves) : nothing}
+          ${times.length > 0 ? decisionTimes(times, props) : nothing}
+          ${this.#curves ? fleet(this.#curves) : nothing}
         </div>`,
       this.#dialog,
     );

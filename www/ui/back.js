@@ -1,17 +1,17 @@
 /**
- * Back closes the window that stands over the page, and leads nowhere else: the page beneath goes back and at once forward again, and
- * nobody else hears of it. Where the browser does not say which way it went, Back closes the window and leads back.
+ * Back closes the window over the page and leads nowhere else: the page goes back and at once forward again, and no other listener
+ * hears of it. In a browser that does not tell Back from Forward, Back closes the window and also leads back.
  */
 const visits = window.navigation;
 let wentBack = false;
-/** Events on the way back and forth that are nobody's business. */
+/** How many events of that way back and forth are still to come; no other listener may hear them. */
 const unheard = { popstate: 0, hashchange: 0 };
 /** Where the page was before its last step. */
 let before = location.href;
 
 visits?.addEventListener('currententrychange', ({ navigationType, from }) => {
-  const place = visits.currentEntry?.index ?? from.index;
-  wentBack = navigationType === 'traverse' && place < from.index;
+  const index = visits.currentEntry?.index ?? from.index;
+  wentBack = navigationType === 'traverse' && index < from.index;
   before = from.url ?? '';
 });
 

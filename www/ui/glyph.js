@@ -1,11 +1,11 @@
 /**
- * Glyphs on a grid of 16. Each record type has one, and its word stands beside it wherever it is shown.
+ * Glyphs on a grid of 16. Each record type has one, and its name is always beside it.
  *
  * @typedef {'memory' | 'storage' | 'world' | 'nowhere'} Home  The three places of the lab; colour means one of them.
  */
 import { html, svg } from 'lit/html.js';
 
-/** What the page shows from its first moment on; the parts that are loaded later bring theirs. @type {Record<string, string>} */
+/** Those that the first view shows; parts that are loaded later add their own. @type {Record<string, string>} */
 const LINES = {
   run: 'M5 3v10l8-5z',
   pause: 'M5.5 3.5v9M10.5 3.5v9',

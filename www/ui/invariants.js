@@ -1,11 +1,11 @@
-/** What must stay true, judged from the world's books. Red is kept for the moment one of them breaks. */
+/** What must stay true, judged from the world's books. Nothing else on the page is red, so a broken one is seen at once. */
 import { html, nothing } from 'lit/html.js';
 import { glyph } from './glyph.js';
 import { mark } from './mark.js';
 import './invariants.css';
 
-const WORD = { holds: 'holds', broken: 'broken', open: 'not yet decided' };
-const GLYPH = { holds: 'check', broken: 'broken', open: 'open' };
+const VERDICTS = { holds: 'holds', broken: 'broken', open: 'not yet decided' };
+const GLYPHS = { holds: 'check', broken: 'broken', open: 'open' };
 
 /**
  * @typedef {object} Invariants
@@ -30,8 +30,8 @@ export function invariants({ all, onSelect }) {
           html`<li class=${verdict} ${mark(verdict)}>
             <details ?open=${verdict === 'broken'}>
               <summary>
-                ${glyph(GLYPH[verdict])}<span>${name}</span
-                ><span class="visually-hidden">: ${WORD[verdict]}</span>
+                ${glyph(GLYPHS[verdict])}<span>${name}</span
+                ><span class="visually-hidden">: ${VERDICTS[verdict]}</span>
               </summary>
               <p>
                 <em

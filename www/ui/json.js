@@ -1,4 +1,4 @@
-/** JSON text as it stands, with its keys set apart. It is never parsed, so that every number keeps its exact digits. */
+/** JSON text, unchanged, with its keys set apart. It is never parsed, so that every number keeps its exact digits. */
 import { html } from 'lit/html.js';
 
 const TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|[^"]+|"/g;

@@ -20,8 +20,8 @@ export function mechanisms({ all, off, pending, onSwitch, onRestart, invariants,
     <p class="hint">
       ${
         pending
-          ? html`The present run goes on as it began.
-              <button class="link" @click=${onRestart}>Start anew with these switches</button>`
+          ? html`The present run continues as it began.
+              <button class="link" @click=${onRestart}>Start over with these switches</button>`
           : 'Take one away and see what breaks.'
       }
     </p>

@@ -1,4 +1,4 @@
-/** The agent itself: plan, guards, conversation. After a crash there is nothing here, and that is to be felt. */
+/** The agent itself: plan, guards, conversation. After a crash it is strikingly empty. */
 import { html, nothing } from 'lit/html.js';
 import { LATEST, count, latest, plural } from './format.js';
 import { mark } from './mark.js';

@@ -1,4 +1,4 @@
-/** What to do first, where the run will stand. */
+/** What to do first, shown as long as there is no run. */
 import { html, nothing } from 'lit/html.js';
 import './ready.css';
 
@@ -18,6 +18,6 @@ export function ready(view, isNew) {
       <li><kbd>S</kbd> does one effect at a time</li>
       <li><kbd>X</kbd> kills the agent, whenever you like; <kbd>R</kbd> brings it back</li>
     </ul>
-    ${isNew ? html`<p>New here? <a href="#lesson=1">Take the first lesson</a>: five minutes.</p>` : nothing}
+    ${isNew ? html`<p>New here? <a href="#lesson=loop">Take the first lesson</a>: five minutes.</p>` : nothing}
   </div>`;
 }

@@ -1,4 +1,4 @@
-/** One line above the trace: what is going on now, or which moment of the past the panels show. */
+/** One line above the trace: what the run does now, or as of which record the panels show it. */
 import { html, nothing } from 'lit/html.js';
 import { duration } from './format.js';
 import { glyph } from './glyph.js';
@@ -10,7 +10,7 @@ import './status.css';
  * @property {boolean} running
  * @property {boolean} prepared
  * @property {boolean} taken
- * @property {number | null} looking  The record whose moment is shown.
+ * @property {number | null} looking  The record as of which the panels show the run.
  * @property {string} announcement  What a screen reader is told, once per step.
  * @property {string | null} armed  The label of the armed crash.
  * @property {() => void} onNow
@@ -28,14 +28,14 @@ export function status(props) {
 
 /** @param {Status} props */
 function present({ view, running, prepared, taken, armed, onDisarm }) {
-  const [word, tone] = stateOf(view, running, prepared, taken);
+  const [label, tone] = stateOf(view, running, prepared, taken);
   const sentence = taken
     ? 'Another tab has taken this run over, or its data was deleted. This agent may write nothing more.'
     : prepared
       ? 'Nothing has happened yet.'
       : (view?.sentence ?? '');
   return html`
-    <span class="state ${tone}">${word}</span>
+    <span class="state ${tone}">${label}</span>
     <p class="sentence" title=${sentence}>${sentence}</p>
     ${
       armed === null

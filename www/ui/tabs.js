@@ -2,7 +2,7 @@
 import { html, nothing } from 'lit/html.js';
 import './tabs.css';
 
-/** @typedef {import('../reader.js').Tab} Tab */
+/** @typedef {import('../page/display.js').Tab} Tab */
 
 /** @type {[Tab, string][]} */
 const ALL = [
@@ -13,7 +13,7 @@ const ALL = [
 
 /**
  * @param {Tab} chosen
- * @param {{ first: string, asked: boolean, onTab: (tab: Tab) => void }} props  `first`: the word for the first tab. `asked`: a question is open where the run stands.
+ * @param {{ first: string, asked: boolean, onTab: (tab: Tab) => void }} props  `first`: the label of the first tab. `asked`: the run waits for a decision.
  */
 export function tabs(chosen, { first, asked, onTab }) {
   const attention = html`<span class="attention"
@@ -21,13 +21,13 @@ export function tabs(chosen, { first, asked, onTab }) {
   >`;
   return html`<nav class="tabs choice" data-tab=${chosen} aria-label="Columns">
     ${ALL.map(
-      ([tab, word]) =>
+      ([tab, label]) =>
         html`<button
           class="tab-${tab}"
           aria-pressed=${chosen === tab ? 'true' : 'false'}
           @click=${() => onTab(tab)}
         >
-          ${word || first}${tab === 'trace' && asked ? attention : nothing}
+          ${label || first}${tab === 'trace' && asked ? attention : nothing}
         </button>`,
     )}
   </nav>`;

@@ -7,7 +7,7 @@ import './topbar.css';
  * @typedef {object} Topbar
  * @property {{ id: string, title: string, own?: boolean }[]} scenarios
  * @property {string} scenario
- * @property {string} title  Of the scenario, which may stand in no list.
+ * @property {string} title  Of the scenario, which need not be one of `scenarios`.
  * @property {boolean} shared  The link has just been copied.
  * @property {(id: string) => void} onScenario
  * @property {() => void} onShare
@@ -47,7 +47,7 @@ export function brand(props) {
 /** @param {Topbar} props */
 export function tools(props) {
   return html`<div class="tools">
-    <a class="button quiet" href="#lessons" aria-label="Lessons" title="Ten short lessons"
+    <a class="button quiet" href="#lessons" aria-label="Lessons" title="Short lessons"
       >${glyph('lessons')}<span>Lessons</span></a
     >
     <button

@@ -1,11 +1,11 @@
-/** What the windows over the page have in common: how they look, how they are closed, how a file is picked in them. */
+/** What the windows over the page have in common: their look, their close button, their file picker. */
 import { html } from 'lit/html.js';
 import { glyph } from './glyph.js';
 import './back.js';
 import 'sheet:./window.css';
 
 /**
- * A window in the page, not yet shown. Closed, it is gone.
+ * Creates a window over the page, not yet shown. It is removed when it is closed.
  * @param {string} name  Its class, and the start of its title's id.
  * @param {(file: File) => unknown} [onFile]  Takes a file that is dropped on it.
  */

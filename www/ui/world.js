@@ -77,7 +77,7 @@ function billing(props) {
 }
 
 /** @type {Record<string, string>} */
-const WORDS = { open: 'a question is open', lost: 'the question was lost with its agent' };
+const STATUSES = { open: 'a question is open', lost: 'the question was lost with its agent' };
 
 /** @param {World} props */
 function inbox({ world, lit, onSelect, onDecide }) {
@@ -89,7 +89,7 @@ function inbox({ world, lit, onSelect, onDecide }) {
       ${latest(world.inbox).map(
         ({ seq, record, approval_key, tool, args, status, approver, note, asked_s }) =>
           html`<li class=${lit.has(seq) ? 'lit' : ''} ${mark(status)}>
-            ${entry(status === 'open' ? 'approval_request' : status === 'approved' ? 'check' : 'close', `${tool}: ${WORDS[status] ?? status}${approver ? ` by ${approver}` : ''}`, asked_s, record, onSelect)}
+            ${entry(status === 'open' ? 'approval_request' : status === 'approved' ? 'check' : 'close', `${tool}: ${STATUSES[status] ?? status}${approver ? ` by ${approver}` : ''}`, asked_s, record, onSelect)}
             <p class="aside">${args.map(({ name, value }) => `${name} ${value}`).join(', ')}</p>
             ${note ? html`<p class="aside">“${note}”</p>` : nothing}
             ${
@@ -111,7 +111,7 @@ function inbox({ world, lit, onSelect, onDecide }) {
 
 /** @param {World} props */
 function letters(props) {
-  const { world, lit, onSelect } = props;
+  const { lit, onSelect } = props;
   const [notes, mails] = [rows(props, 'notes'), rows(props, 'outbox')];
   return html`<h3>Notes and mail</h3>
     ${notes.length + mails.length === 0 ? html`<p class="none">Nothing written yet.</p>` : nothing}
@@ -156,7 +156,7 @@ function requests(props) {
 }
 
 /**
- * The rows of a list at the moment that is looked at, and behind them those that the selected record leads to.
+ * The rows of a list as of the selected record, and after them those that the record leads to.
  * @template {'refunds' | 'notes' | 'outbox' | 'requests'} List
  * @param {World} props
  * @param {List} list

@@ -5,7 +5,7 @@
  * @typedef {[left: RecordView | null, right: RecordView | null, same: boolean]} Pair
  */
 
-/** Beyond so many cells of a table, what comes behind the parting is paired by its place alone. */
+/** Beyond so many cells of a table, what comes after the parting is paired by its index alone. */
 const MOST = 4_000_000;
 
 /**

@@ -60,7 +60,7 @@ export function compare([left, right], onClose) {
 }
 
 /**
- * The two traces, for whoever shows them elsewhere than in a dialog.
+ * The two traces, for a page that shows them elsewhere than in a dialog.
  * @param {Side} left
  * @param {Side} right
  */

@@ -2,7 +2,7 @@
  * The viewer: everything that a run needs to be read. It is loaded when a run is about to begin, or is found. As `main.js` does for
  * the rest, this puts its parts together, and nothing else here knows two of them.
  *
- * @typedef {import('../reader.js').LabView} LabView
+ * @typedef {import('../pkg/crashlab.js').LabView} LabView
  */
 import { html, nothing } from 'lit/html.js';
 import { approval } from './approval.js';
@@ -16,7 +16,7 @@ import { imported } from './imported.js';
 import { nameOf, settleName } from './names.js';
 import { runs } from './runs.js';
 import { saved } from './saved.js';
-import { stand } from './stand.js';
+import { runStatus } from './run-status.js';
 import { createTimeline } from './timeline.js';
 import '../ui/back.js';
 import '../ui/shared.js';
@@ -24,7 +24,7 @@ import './glyphs.js';
 import { createTrace } from './trace.js';
 
 /**
- * @param {import('../reader.js').Reader} reader
+ * @param {import('../viewer-host.js').ViewerHost} reader
  * @param {() => void} draw
  */
 export function createViewer(reader, draw) {
@@ -37,14 +37,14 @@ export function createViewer(reader, draw) {
   const onSelect = (/** @type {number} */ record) => reader.select(record);
   const onNow = () => reader.now();
 
-  /** @param {Set<number>} worldly @param {import('../pkg/crashlab.js').EffectView | null} inFlight @param {unknown} standing */
-  const reading = (worldly, inFlight, standing) => {
+  /** @param {Set<number>} worldly @param {import('../pkg/crashlab.js').EffectView | null} inFlight @param {unknown} status */
+  const reading = (worldly, inFlight, status) => {
     const { records, selected } = reader;
-    const { range } = trace.lens;
+    const { range } = trace.filter;
     const onBrush = trace.brush;
     return [
       timeline.render({ records, selected, worldly, inFlight, range, onSelect, onNow, onBrush }),
-      trace.render({ records, selected, stand: standing, onSelect }),
+      trace.render({ records, selected, status, onSelect }),
     ];
   };
 
@@ -58,25 +58,11 @@ export function createViewer(reader, draw) {
       foreign: reader.foreign !== null,
       unusual: reader.foreign?.unusual.get(reader.selected ?? -1) ?? null,
       onSide: (side) => reader.show({ side }),
-      onMcp: (record) =>
-        over(reader, async () => {
-          const { open } = await import('../files/mcp.js');
-          return { open: (reader) => open(reader, record) };
-        }),
+      onMcp: (record) => reader.dialogs.mcp(record),
       onClose: onNow,
     });
 
-  const files = () => over(reader, () => import('../files/index.js'));
-  /** @param {File} file */
-  const take = async (file) => {
-    try {
-      await (await import('../files/index.js')).take(reader, file);
-    } catch (error) {
-      reader.complain(notLoaded(error));
-    }
-  };
   showDrop();
-  const report = () => over(reader, () => import('../reports/index.js'));
 
   const question = () => {
     const asked = reader.question;
@@ -100,17 +86,7 @@ export function createViewer(reader, draw) {
     follow: () => trace.follow(),
 
     /** @param {number} from @param {number} by */
-    neighbour: (from, by) => trace.lens.nextListed(reader.records, from, by),
-
-    edit: () => over(reader, () => import('../editor/index.js')),
-    report,
-    explore: (/** @type {import('../explorer/index.js').OpenOptions} */ options = {}) =>
-      over(reader, async () => {
-        const { open } = await import('../explorer/index.js');
-        return { open: (reader) => open(reader, options) };
-      }),
-    files,
-    take,
+    neighbour: (from, by) => trace.filter.nextListed(reader.records, from, by),
 
     /** After each drawing. */
     settle() {
@@ -159,7 +135,7 @@ export function createViewer(reader, draw) {
      */
     run(shown, present) {
       const { running, taken } = engine;
-      const standing = stand({
+      const status = runStatus({
         view: present,
         running,
         taken,
@@ -168,14 +144,14 @@ export function createViewer(reader, draw) {
         onResume: () => reader.resume(),
         onForget: () => reader.reset(),
         onAgain: () => reader.reset(),
-        onReport: report,
+        onReport: () => reader.dialogs.report(),
       });
       const caused = reader.detail?.ledger ?? [];
       const rows =
         caused.length === 0
           ? []
           : ledgerRows(present.world).filter(({ seq }) => caused.includes(seq));
-      return [...reading(books.records(present.world), present.in_flight, standing), record(rows)];
+      return [...reading(books.records(present.world), present.in_flight, status), record(rows)];
     },
 
     /**
@@ -221,22 +197,4 @@ export function createViewer(reader, draw) {
       ];
     },
   };
-}
-
-/**
- * Opens what stands over the page.
- * @param {import('../reader.js').Reader} reader
- * @param {() => Promise<{ open: (reader: import('../reader.js').Reader) => void }>} load
- */
-async function over(reader, load) {
-  try {
-    (await load()).open(reader);
-  } catch (error) {
-    reader.complain(notLoaded(error));
-  }
-}
-
-/** @param {unknown} error */
-function notLoaded(error) {
-  return `A part of the page could not be loaded. ${/** @type {Error} */ (error).message}`;
 }

@@ -17,20 +17,23 @@
  * @property {HTMLElement} element
  * @property {Block[]} blocks
  * @property {number} first  The number of its first record.
+ *
+ * @typedef {object} Sieve  Which records are listed, and which have the words that are searched.
+ * @property {(record: RecordView) => boolean} lists
+ * @property {(record: RecordView) => boolean} finds
+ * @property {boolean} filters
  */
 import { render } from 'lit/html.js';
 import { duration } from '../ui/format.js';
 import { glyph, homeOf } from '../ui/glyph.js';
 
-/** A block is closed behind the call that fills it. */
+/** A block is closed after the call that fills it. */
 const BLOCK = 40;
 /** Rows of a chunk, at the least. */
 const CHUNK = 60;
 /** Up to here all rows are made, in slices; beyond, blocks near the window are. */
 const ALL = 20_000;
 const SLICE_MS = 9;
-
-const ENDS_NOTHING = new Set(['llm_call', 'tool_result', 'approval', 'replan']);
 
 export class Rows {
   /** @type {Block[]} */
@@ -44,8 +47,8 @@ export class Rows {
   #folded = new Set();
   /** @type {number | null} */
   #selected = null;
-  /** @type {{ lists: (record: RecordView) => boolean, finds: (record: RecordView) => boolean, filters: boolean }} */
-  #lens = { lists: () => true, finds: () => false, filters: false };
+  /** @type {Sieve} */
+  #filter = { lists: () => true, finds: () => false, filters: false };
   #slice = 0;
   #near;
 
@@ -153,9 +156,9 @@ export class Rows {
     return row;
   }
 
-  /** @param {{ lists: (record: RecordView) => boolean, finds: (record: RecordView) => boolean, filters: boolean }} lens */
-  look(lens) {
-    this.#lens = lens;
+  /** @param {Sieve} filter */
+  sift(filter) {
+    this.#filter = filter;
     for (const block of this.#blocks) this.#sift(block);
   }
 
@@ -179,7 +182,7 @@ export class Rows {
     const before = index > 0 ? this.#records[index - 1] : null;
     const last = this.#blocks.at(-1);
     const sameStep = before !== null && before.step === record.step && record.type !== 'resume';
-    if (last && sameStep && (last.end - last.first < BLOCK || !beginsGroup(record, before))) {
+    if (last && sameStep && (last.end - last.first < BLOCK || record.group !== index)) {
       last.end = index + 1;
       return;
     }
@@ -241,9 +244,7 @@ export class Rows {
   /** The list of the call that a record belongs to, as long as that call is the last in the block. */
   #parentOf(/** @type {Block} */ block, /** @type {RecordView} */ record) {
     const last = block.list.lastElementChild;
-    if (!last || beginsGroup(record, this.#records[record.index - 1])) return null;
-    const head = this.#records[Number(last.getAttribute('data-group'))];
-    if (!head || groupOf(head) === null) return null;
+    if (!last || record.group === record.index) return null;
     let list = last.querySelector('ol');
     if (!list) {
       list = document.createElement('ol');
@@ -255,22 +256,22 @@ export class Rows {
 
   /** @param {Block} block */
   #sift({ element, list, first, end, filled, chunk }) {
-    const lens = this.#lens;
+    const filter = this.#filter;
     let shown = end - first;
-    if (lens.filters) {
+    if (filter.filters) {
       shown = 0;
       for (let index = first; index < end; index++) {
-        if (lens.lists(this.#records[index])) shown++;
+        if (filter.lists(this.#records[index])) shown++;
       }
     }
     element.hidden = shown === 0;
     chunk.element.hidden = shown === 0 && chunk.blocks.every(({ element }) => element.hidden);
     if (!filled) return;
     for (const li of list.querySelectorAll('li')) {
-      const record = this.#records[Number(li.getAttribute('data-group'))];
-      const lists = !lens.filters || lens.lists(record);
+      const record = this.#records[Number(li.getAttribute('data-index'))];
+      const lists = !filter.filters || filter.lists(record);
       li.classList.toggle('aside', !lists);
-      li.classList.toggle('hit', lens.finds(record));
+      li.classList.toggle('hit', filter.finds(record));
     }
   }
 
@@ -328,27 +329,6 @@ export class Rows {
 function hide(list, hidden) {
   if (hidden) list.setAttribute('hidden', 'until-found');
   else list.removeAttribute('hidden');
-}
-
-/**
- * What a record belongs to: a model call of its step, or a tool call.
- * @param {RecordView} record
- */
-function groupOf({ type, call_id, step }) {
-  if (type.startsWith('llm')) return `model ${step}`;
-  return call_id === null ? null : `call ${call_id}`;
-}
-
-/**
- * Whether a record begins a call, or stands for itself.
- * @param {RecordView} record
- * @param {RecordView} before
- */
-function beginsGroup(record, before) {
-  const group = groupOf(record);
-  if (group === null || group !== groupOf(before)) return true;
-  // A second model call in one step follows a complete one.
-  return record.type === 'llm_request' && ENDS_NOTHING.has(before.type);
 }
 
 /** @param {RecordView} record */
@@ -409,7 +389,7 @@ function template(record) {
  */
 function item(record, selected) {
   const li = /** @type {HTMLElement} */ (template(record).cloneNode(true));
-  li.dataset.group = String(record.index);
+  li.dataset.index = String(record.index);
   const button = /** @type {HTMLElement} */ (li.firstElementChild);
   button.dataset.record = String(record.index);
   button.setAttribute('aria-current', String(selected));

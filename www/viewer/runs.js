@@ -8,7 +8,7 @@ import { glyph } from '../ui/glyph.js';
 import 'sheet:./runs.css';
 
 /**
- * @typedef {{ run_id: string, name: string } & Partial<import('../engine.js').Offer>} Other
+ * @typedef {{ run_id: string, name: string } & Partial<import('../run/saved.js').Offer>} Other
  * @typedef {object} Runs
  * @property {string | null} present
  * @property {string} [scenario]  Of the present run, by its title.

@@ -6,7 +6,7 @@ import 'sheet:./saved.css';
 
 /**
  * @typedef {object} Saved
- * @property {(import('../engine.js').Offer & { name: string })[]} offers
+ * @property {(import('../run/saved.js').Offer & { name: string })[]} offers
  * @property {(run_id: string) => void} onResume
  * @property {(run_id: string) => void} onLook
  * @property {(run_id: string) => void} onForget

@@ -4,13 +4,13 @@
  * The list says the same in words, so that this is a picture for assistive technology.
  *
  * @typedef {import('../pkg/crashlab.js').RecordView} RecordView
- * @typedef {import('./course.js').Lane} Lane
+ * @typedef {import('./timeline-layout.js').Lane} Lane
  */
 import { html, nothing } from 'lit/html.js';
 import { ref } from 'lit/directives/ref.js';
 import { duration, plural } from '../ui/format.js';
 import { glyph } from '../ui/glyph.js';
-import { Course, LANES, isIntent, isResult, laneOf } from './course.js';
+import { LANES, TimelineLayout } from './timeline-layout.js';
 import 'sheet:./timeline.css';
 
 const HEAD = 20;
@@ -36,7 +36,7 @@ const SLACK = 4;
 
 /** @param {() => void} redraw */
 export function createTimeline(redraw) {
-  let course = new Course(false);
+  let layout = new TimelineLayout(false);
   /** @type {HTMLCanvasElement | null} */
   let canvas = null;
   /** @type {Timeline | null} */
@@ -66,9 +66,9 @@ export function createTimeline(redraw) {
       soon();
     });
 
-  const columns = () => course.end + (props?.inFlight ? 2 : 1);
+  const columns = () => layout.end + (props?.inFlight ? 2 : 1);
   const least = () => Math.min(NORMAL, width / Math.max(1, columns()));
-  const x = (/** @type {number} */ index) => (course.at[index] + 0.5 - left) * zoom;
+  const x = (/** @type {number} */ index) => (layout.at[index] + 0.5 - left) * zoom;
 
   /** Keeps the picture in the window. */
   const bound = () => {
@@ -99,15 +99,15 @@ export function createTimeline(redraw) {
 
   /** Lists what is in sight. */
   const brushShown = () => {
-    const first = Math.max(0, course.indexAt(left - 0.5));
-    const end = Math.min(course.at.length, course.indexAt(left + width / zoom - 0.5));
+    const first = Math.max(0, layout.indexAt(left - 0.5));
+    const end = Math.min(layout.at.length, layout.indexAt(left + width / zoom - 0.5));
     if (end > first) props?.onBrush([first, end - 1]);
   };
   /** Moves the end of the stretch that is not its beginning. */
   const extend = (/** @type {number} */ by) => {
     if (!props) return;
     const { range, selected } = props;
-    const last = course.at.length - 1;
+    const last = layout.at.length - 1;
     if (!range) anchor = Math.min(selected ?? recordAt(width), last);
     else if (!range.includes(anchor)) anchor = range[by < 0 ? 1 : 0];
     const moving = range ? range[0] + range[1] - anchor : anchor;
@@ -120,7 +120,7 @@ export function createTimeline(redraw) {
   const pointers = new Map();
   /** @type {{ x: number, brush: boolean, moved: boolean, distance: number } | null} */
   let drag = null;
-  const recordAt = (/** @type {number} */ offset) => course.nearest(left + offset / zoom - 0.5);
+  const recordAt = (/** @type {number} */ offset) => layout.nearest(left + offset / zoom - 0.5);
   const on = {
     wheel(/** @type {WheelEvent} */ event) {
       event.preventDefault();
@@ -158,7 +158,7 @@ export function createTimeline(redraw) {
       pointers.delete(event.pointerId);
       if (!drag || !props || pointers.size > 0) return;
       if (brushing) props.onBrush(brushing);
-      else if (!drag.moved && course.at.length > 0) {
+      else if (!drag.moved && layout.at.length > 0) {
         if (drag.brush && props.range) props.onBrush(null);
         else props.onSelect(recordAt(event.offsetX));
       }
@@ -229,11 +229,11 @@ export function createTimeline(redraw) {
     if (following) left = Infinity;
     bound();
     context.clearRect(0, 0, width, HEIGHT);
-    draw(context, course, colours, {
+    draw(context, layout, colours, {
       ...shown,
       range: brushing ?? shown.range,
-      first: Math.max(0, course.indexAt(left - 1) - 1),
-      end: Math.min(course.at.length, course.indexAt(left + width / zoom + 1) + 1),
+      first: Math.max(0, layout.indexAt(left - 1) - 1),
+      end: Math.min(layout.at.length, layout.indexAt(left + width / zoom + 1) + 1),
       width,
       zoom,
       x,
@@ -252,13 +252,13 @@ export function createTimeline(redraw) {
         else next.onSelect(value);
       };
       const byClock = () => {
-        course = new Course(!course.byClock);
+        layout = new TimelineLayout(!layout.byClock);
         following = true;
         redraw();
       };
       return html`<div class="timeline">
         <div class="lanes" aria-hidden="true">
-          <small>${course.byClock ? 'UTC' : 'step'}</small>
+          <small>${layout.byClock ? 'UTC' : 'step'}</small>
           ${LANES.map((lane) => html`<span class=${`lane-${lane}`}>${lane}</span>`)}
         </div>
         <div
@@ -301,7 +301,7 @@ export function createTimeline(redraw) {
           >
           ${tool('minus', 'Zoom out', () => zoomBy(1 / 1.6))}
           ${tool('plus', 'Zoom in', () => zoomBy(1.6))} ${tool('fit', 'Show all', fit)}
-          ${tool('clock', 'By the clock, in UTC', byClock, course.byClock)}
+          ${tool('clock', 'By the clock, in UTC', byClock, layout.byClock)}
         </div>
       </div>`;
     },
@@ -312,12 +312,12 @@ export function createTimeline(redraw) {
      * @param {number | null} selected
      */
     settle(records, selected) {
-      if (records !== course.records && selected === null) following = true;
-      course.read(records);
+      if (records !== layout.records && selected === null) following = true;
+      layout.read(records);
       if (selected !== selectedBefore && selected !== null) {
         const place = x(selected);
         if (place < 0 || place > width) {
-          left = course.at[selected] - width / zoom / 2;
+          left = layout.at[selected] - width / zoom / 2;
           following = left >= bound() - 0.5;
         } else if (following) {
           following = false;
@@ -375,12 +375,12 @@ const middle = (lane) => HEAD + LANES.indexOf(lane) * LANE + LANE / 2;
 
 /**
  * @param {CanvasRenderingContext2D} pen
- * @param {Course} course
+ * @param {TimelineLayout} layout
  * @param {Record<string, string>} colours
  * @param {Timeline & { first: number, end: number, width: number, zoom: number, x: (index: number) => number }} view
  */
-function draw(pen, course, colours, view) {
-  const { records } = course;
+function draw(pen, layout, colours, view) {
+  const { records } = layout;
   const { first, end, zoom, x, selected, range, worldly, width } = view;
   const bottom = HEAD + LANES.length * LANE;
   const rect = (
@@ -428,40 +428,39 @@ function draw(pen, course, colours, view) {
   pen.font = colours.font;
   pen.textBaseline = 'middle';
   let free = 0;
-  for (const index of course.steps) {
+  for (const index of layout.steps) {
     const at = x(index) - zoom / 2;
     if (at < -40 || at > width) continue;
     rect(colours.line, [Math.round(at), 4, 1, bottom - 4], zoom < 3 ? 0.4 : 1);
     if (at < free) continue;
-    const text = course.byClock ? records[index].clock.slice(0, 8) : String(records[index].step);
+    const text = layout.byClock ? records[index].clock.slice(0, 8) : String(records[index].step);
     pen.fillStyle = colours.soft;
     pen.fillText(text, at + 4, 10);
     free = at + pen.measureText(text).width + 10;
   }
 
-  for (const { lane, from, to, attempt } of course.bars) {
+  for (const { lane, from, to, attempt } of layout.bars) {
     const [start, stop] = [x(from), x(to)];
     if (stop < -10 || start > width + 10) continue;
     const y = middle(lane);
     if (attempt) rect(colours[lane], [start, y + 5, Math.max(2, stop - start), 2], 0.9, 1);
     else rect(colours[lane], [start, y - 3, Math.max(2, stop - start), 6], 0.3, 3);
   }
-  for (const [lane, { call }] of course.open) {
+  for (const [lane, call] of layout.open) {
     const start = x(call);
     rect(colours[lane], [start, middle(lane) - 1, x(records.length - 1) + zoom - start, 2], 0.35);
   }
 
   for (let index = Math.max(1, first); index < end; index++) {
-    const wait = course.breaks.get(index);
+    const wait = layout.breaks.get(index);
     if (wait !== undefined) breakMark(pen, colours, (x(index) + x(index - 1)) / 2, zoom, wait);
   }
 
   /** What has been drawn at the last pixel of a lane: thousands of marks at one place are one. */
   const taken = new Map();
   for (let index = first; index < end; index++) {
-    const { type } = records[index];
+    const { type, lane, opens } = records[index];
     const at = x(index);
-    const lane = laneOf(type);
     if (worldly.has(index)) rect(colours.world, [at - 4, middle('world') - 4, 8, 8], 1, 2);
     const spot = `${lane} ${Math.round(at)}`;
     const important = type === 'crash' || type === 'resume' || type === 'checkpoint';
@@ -478,7 +477,7 @@ function draw(pen, course, colours, view) {
       if (zoom >= 2) line(colours.storage, at, 0.35);
       rect(colours.storage, [at - 3.5, y - 3.5, 7, 7]);
     } else if (type.endsWith('_retry')) rect(colours[lane], [at - 1, y - 6, 2, 12]);
-    else dot(pen, colours[lane], colours.surface, at, y, isResult(type) || !isIntent(type));
+    else dot(pen, colours[lane], colours.surface, at, y, opens === null);
   }
   if (view.inFlight) head(pen, colours, x(records.length - 1) + zoom, view.inFlight);
 }

@@ -1,6 +1,6 @@
 /**
  * Every record of the log in its order, as a tree that can be searched and filtered. The list follows the run until the reader
- * scrolls up or selects a record. Where the run stands is drawn below the last record.
+ * scrolls up or selects a record. The run's status is drawn below the last record.
  *
  * @typedef {import('../pkg/crashlab.js').RecordView} RecordView
  */
@@ -9,7 +9,7 @@ import { ref } from 'lit/directives/ref.js';
 import { count, plural } from '../ui/format.js';
 import { glyph } from '../ui/glyph.js';
 import { menu } from '../ui/menu.js';
-import { Lens } from './lens.js';
+import { TraceFilter } from './trace-filter.js';
 import { Rows } from './rows.js';
 import 'sheet:./trace.css';
 
@@ -17,7 +17,7 @@ import 'sheet:./trace.css';
  * @typedef {object} Trace
  * @property {RecordView[]} records
  * @property {number | null} selected
- * @property {unknown} stand  Where the run stands.
+ * @property {unknown} status  What is drawn below the last record.
  * @property {(record: number) => void} onSelect
  */
 
@@ -27,7 +27,7 @@ const ALL_STEPS = [-Infinity, Infinity];
 
 /** @param {() => void} redraw */
 export function createTrace(redraw) {
-  const lens = new Lens();
+  const filter = new TraceFilter();
   /** @type {Rows | null} */
   let rows = null;
   /** @type {HTMLElement | null} */
@@ -43,19 +43,19 @@ export function createTrace(redraw) {
   let records = [];
   let select = (/** @type {number} */ _record) => {};
 
-  // Where the run stands; what does not fit is read from its top.
-  const stand = () => {
+  // The end is the run's status; what does not fit is read from its top.
+  const endOfList = () => {
     const element = /** @type {HTMLElement | null} */ (scroller?.lastElementChild ?? null);
     if (!scroller || !element) return 0;
     const end = scroller.scrollHeight - scroller.clientHeight;
     return Math.min(end, element.offsetTop - scroller.offsetTop);
   };
-  const toStand = () => {
-    if (scroller) scroller.scrollTop = stand();
+  const scrollToEnd = () => {
+    if (scroller) scroller.scrollTop = endOfList();
   };
   const toEnd = () => {
     following = true;
-    toStand();
+    scrollToEnd();
     redraw();
   };
   // Heights that were guessed change when they are known, and the list scrolls by itself then. Only the reader ends the following.
@@ -66,14 +66,14 @@ export function createTrace(redraw) {
   addEventListener('pointerup', ({ timeStamp }) => (moved = Math.min(moved, timeStamp)));
   const scrolled = (/** @type {Event} */ event) => {
     const before = following;
-    // Who looks at a record stays with it, even where the end is in sight.
-    if (!scroller || stand() - scroller.scrollTop < 32)
+    // A reader who has selected a record stays with it, even where the end is in sight.
+    if (!scroller || endOfList() - scroller.scrollTop < 32)
       following = grows && selectedBefore === null;
     else if (event.timeStamp - moved < 1000) following = false;
     if (before !== following) redraw();
   };
   const grown = new ResizeObserver(() => {
-    if (following) toStand();
+    if (following) scrollToEnd();
   });
   const attach = ref((element) => {
     if (element === scroller) return;
@@ -92,9 +92,9 @@ export function createTrace(redraw) {
     looked = -1;
   });
 
-  /** @param {Parameters<Lens['set']>[0]} change */
+  /** @param {Parameters<TraceFilter['set']>[0]} change */
   const set = (change) => {
-    lens.set(change);
+    filter.set(change);
     redraw();
   };
   const typed = (/** @type {Event} */ event) => {
@@ -103,7 +103,7 @@ export function createTrace(redraw) {
     pause = setTimeout(() => set({ query: value }), PAUSE_MS);
   };
   const toMatch = (/** @type {1 | -1} */ by) => {
-    const found = lens.nextMatch(selectedBefore, by);
+    const found = filter.nextMatch(selectedBefore, by);
     if (found !== null) select(found);
   };
   const keyed = (/** @type {KeyboardEvent} */ event) => {
@@ -111,8 +111,8 @@ export function createTrace(redraw) {
       event.preventDefault();
       clearTimeout(pause);
       const { value } = /** @type {HTMLInputElement} */ (event.currentTarget);
-      if (value !== lens.query) lens.set({ query: value });
-      lens.read(records);
+      if (value !== filter.query) filter.set({ query: value });
+      filter.read(records);
       toMatch(event.shiftKey ? -1 : 1);
     } else if (event.key === 'Escape') {
       event.stopPropagation();
@@ -122,7 +122,7 @@ export function createTrace(redraw) {
   };
 
   return {
-    lens,
+    filter,
     /** Stretches of the timeline filter the list. @param {[number, number] | null} range */
     brush: (range) => set({ range }),
 
@@ -148,11 +148,11 @@ export function createTrace(redraw) {
       select = props.onSelect;
       if (following) seen = records.length;
       if (records.length < seen) seen = 0;
-      lens.read(records);
-      const unseen = props.stand === nothing ? 0 : records.length - seen;
+      filter.read(records);
+      const unseen = props.status === nothing ? 0 : records.length - seen;
       return html`<section class="trace" aria-labelledby="trace-title">
         <h2 id="trace-title" class="visually-hidden">Trace</h2>
-        ${records.length === 0 ? nothing : bar(lens, records, { selected: props.selected, set, typed, keyed, toMatch })}
+        ${records.length === 0 ? nothing : bar(filter, records, { selected: props.selected, set, typed, keyed, toMatch })}
         <div
           class="scroller"
           tabindex="0"
@@ -162,7 +162,7 @@ export function createTrace(redraw) {
           @scroll=${scrolled}
         >
           <div class="rows" ${host}></div>
-          <div class="stand">${props.stand}</div>
+          <div class="run-status">${props.status}</div>
         </div>
         ${
           unseen > 0 && !following
@@ -181,9 +181,9 @@ export function createTrace(redraw) {
     settle(selected) {
       if (!rows) return;
       rows.sync(records);
-      if (looked !== lens.version) {
-        looked = lens.version;
-        rows.look(lens);
+      if (looked !== filter.version) {
+        looked = filter.version;
+        rows.sift(filter);
       }
       rows.select(selected);
       if (selected !== selectedBefore) {
@@ -194,20 +194,20 @@ export function createTrace(redraw) {
           if (scroller?.contains(document.activeElement)) row?.focus({ preventScroll: true });
         }
       }
-      if (following) toStand();
+      if (following) scrollToEnd();
     },
   };
 }
 
 /**
  * Words, counts, and what is not listed.
- * @param {Lens} lens
+ * @param {TraceFilter} filter
  * @param {RecordView[]} records
- * @param {{ selected: number | null, set: (change: Parameters<Lens['set']>[0]) => void, typed: (event: Event) => void,
+ * @param {{ selected: number | null, set: (change: Parameters<TraceFilter['set']>[0]) => void, typed: (event: Event) => void,
  *   keyed: (event: KeyboardEvent) => void, toMatch: (by: 1 | -1) => void }} on
  */
-function bar(lens, records, on) {
-  const { matches, query } = lens;
+function bar(filter, records, on) {
+  const { matches, query } = filter;
   const place = on.selected === null ? -1 : matches.indexOf(on.selected);
   const found =
     matches.length === 0
@@ -215,7 +215,7 @@ function bar(lens, records, on) {
       : place < 0
         ? plural(matches.length, 'record')
         : `${count(place + 1)} of ${count(matches.length)}`;
-  return html`<div class="lens" role="search">
+  return html`<div class="trace-filter" role="search">
     <input
       type="search"
       placeholder="Search the records"
@@ -247,8 +247,8 @@ function bar(lens, records, on) {
     }
     <span class="listed">
       ${
-        lens.filters
-          ? html`${count(lens.listed)} of ${plural(records.length, 'record')}
+        filter.filters
+          ? html`${count(filter.listed)} of ${plural(records.length, 'record')}
               <button
                 class="link"
                 @click=${() => on.set({ hidden: new Set(), steps: null, range: null, only: false })}
@@ -262,19 +262,19 @@ function bar(lens, records, on) {
       ${glyph('filter')}<span>Filter</span>
     </button>
     <div id="filter-menu" class="menu filter-menu" popover @toggle=${menu()}>
-      ${filters(lens, records, on.set)}
+      ${filters(filter, records, on.set)}
     </div>
   </div>`;
 }
 
 /**
- * @param {Lens} lens
+ * @param {TraceFilter} filter
  * @param {RecordView[]} records
- * @param {(change: Parameters<Lens['set']>[0]) => void} set
+ * @param {(change: Parameters<TraceFilter['set']>[0]) => void} set
  */
-function filters(lens, records, set) {
+function filters(filter, records, set) {
   const last = records.at(-1)?.step ?? 0;
-  const ends = lens.steps ?? ALL_STEPS;
+  const ends = filter.steps ?? ALL_STEPS;
   const step = (/** @type {0 | 1} */ end) => (/** @type {Event} */ event) => {
     const { value } = /** @type {HTMLInputElement} */ (event.currentTarget);
     const steps = /** @type {[number, number]} */ ([...ends]);
@@ -296,7 +296,7 @@ function filters(lens, records, set) {
   return html`<label class="check">
       <input
         type="checkbox"
-        .checked=${lens.only}
+        .checked=${filter.only}
         @change=${(/** @type {Event} */ event) => set({ only: /** @type {HTMLInputElement} */ (event.currentTarget).checked })}
       />
       <span>Only records with the words</span>
@@ -312,9 +312,9 @@ function filters(lens, records, set) {
           html`<label class="check">
             <input
               type="checkbox"
-              .checked=${!lens.hidden.has(type)}
+              .checked=${!filter.hidden.has(type)}
               @change=${(/** @type {Event} */ event) => {
-                const hidden = new Set(lens.hidden);
+                const hidden = new Set(filter.hidden);
                 if (/** @type {HTMLInputElement} */ (event.currentTarget).checked)
                   hidden.delete(type);
                 else hidden.add(type);

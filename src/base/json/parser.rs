@@ -1,8 +1,7 @@
 //! A JSON parser (RFC 8259) for what comes from people: a mistake is named with its path, line and column, a lone surrogate (`\ud83d`
 //! without its other half, which a Rust string cannot hold) becomes U+FFFD, and a number keeps every digit.
 //!
-//! `serde_json` gives the values and the grammar of numbers. Its own reader stops at lone surrogates, knows no path, and brings the
-//! formatting of floating point numbers along, a tenth of the playground's code.
+//! `serde_json` gives the values and the grammar of numbers. Its own reader stops at lone surrogates and knows no path.
 
 use serde_json::{Map, Number, Value};
 
@@ -247,8 +246,7 @@ impl Parser<'_> {
             self.digits()?;
             text.push_str(self.since(exponent));
         }
-        // `Number` would parse this text once more, with a parser of its own and all that links.
-        Ok(Value::Number(Number::from_string_unchecked(text)))
+        text.parse::<Number>().map(Value::Number).map_err(|_| self.mistake("a number"))
     }
 
     fn digits(&mut self) -> Parsed<()> {

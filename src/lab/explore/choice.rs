@@ -1,10 +1,11 @@
 //! What the driver may choose at each instant of a run.
 
-use crate::agent::protocol::{Decision, EffectKind};
+use crate::agent::protocol::EffectKind;
 use crate::lab::faults::FaultKind;
 use crate::lab::scenario::{Scenario, When};
 use crate::lab::session::{Session, SessionError};
 use crate::log::store::Store;
+use crate::record::Decision;
 
 /// One choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -245,5 +246,5 @@ pub fn decision(scenario: &Scenario, approved: bool) -> Decision {
     let person = scenario.person.as_ref();
     let id = person.map_or("somebody", |person| person.id.as_str());
     let same = person.and_then(|person| person.answers.iter().find(|answer| answer.approved == approved));
-    Decision { approved, approver: format!("human:{id}").into(), note: same.and_then(|answer| answer.note.clone()) }
+    Decision::new(approved, format!("human:{id}"), same.and_then(|answer| answer.note.clone()))
 }

@@ -20,7 +20,7 @@ use graph::{Decisive, Found, Graph};
 use node::{Node, Scope, SearchStore};
 
 use super::invariants::{INVARIANTS, Kind};
-use super::scenario::When;
+use super::scenario::{Scenario, When};
 use super::session::{Session, SessionError, Setup};
 use crate::agent::protocol::EffectKind;
 use crate::log::store::MemoryStore;
@@ -181,6 +181,7 @@ impl<S: SearchStore> Explorer<S> {
         }
     }
 
+    // ANCHOR: expand-state
     fn expand(&mut self, state: u32, node: Node<S>) {
         let list = choices(&node.session, node.left);
         let before = node.counters();
@@ -194,6 +195,7 @@ impl<S: SearchStore> Explorer<S> {
         // The last choice takes the state itself.
         self.follow(state, *last, node, before);
     }
+    // ANCHOR_END: expand-state
 
     fn follow(&mut self, from: u32, choice: Choice, mut node: Node<S>, before: node::Counters) {
         go(&mut node, choice);
@@ -289,6 +291,11 @@ impl<S: SearchStore> Explorer<S> {
                 None => SearchVerdict::NeverHappens,
             },
         }
+    }
+
+    /// What is searched.
+    pub fn scenario(&self) -> &Scenario {
+        self.start.session.scenario()
     }
 
     /// How much it tries.

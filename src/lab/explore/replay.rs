@@ -21,14 +21,13 @@ use serde_json::{Value, json};
 use super::choice::{Choice, choose};
 use super::matrix::place_of;
 use super::story::instant;
-use crate::base::hash::hash64;
 use crate::base::json::{Fields, ReadError, count, parse, read};
 use crate::lab::mechanisms::{Mechanism, Mechanisms};
 use crate::lab::scenario::Scenario;
 use crate::lab::session::{Session, SessionError, Setup};
 use crate::lab::shipped::{SHIPPED, shipped};
 use crate::log::store::{MemoryStore, Store};
-use crate::record::Record;
+use crate::record::log_digest;
 
 /// The version of the format.
 pub const VERSION: u64 = 1;
@@ -163,7 +162,7 @@ impl Replay {
             }
             follow(&mut session, &mut store, step, choice)?;
         }
-        let (records, log_digest) = digest(&store.read().records);
+        let (records, log_digest) = log_digest(&store.read().records);
         Ok(Replay {
             scenario: setup.scenario.id.clone(),
             scenario_digest: setup.scenario.digest,
@@ -214,7 +213,7 @@ impl Replay {
             };
             follow(&mut session, &mut store, step, choice)?;
         }
-        let now = digest(&store.read().records);
+        let now = log_digest(&store.read().records);
         let recorded = (self.records, self.log_digest);
         if now != recorded {
             return Err(Misfit::Log { recorded, now });
@@ -346,10 +345,4 @@ fn place(session: &Session) -> String {
 
 fn follow(session: &mut Session, store: &mut MemoryStore, step: usize, choice: Choice) -> Result<(), Misfit> {
     choose(session, store, choice).map_err(|error| Misfit::Refused { step, choice, why: error.to_string() })
-}
-
-/// How many records there are, and a digest of their text.
-fn digest(records: &[Arc<Record>]) -> (usize, u64) {
-    let text: String = records.iter().map(|record| record.to_line() + "\n").collect();
-    (records.len(), hash64(text.as_bytes()))
 }

@@ -187,7 +187,7 @@ fn plainest<S: SearchStore>(node: &Node<S>) -> Option<Choice> {
 pub fn instant(session: &Session) -> String {
     match (session.in_flight(), session.status()) {
         (Some((effect, when)), _) => {
-            let label = gap_label(&effect.kind, when);
+            let label = gap_label(&session.scenario().tools, &effect.kind, when);
             match (&effect.kind, when) {
                 // Two instants of one effect.
                 (EffectKind::AskApproval { .. }, When::After) => {

@@ -33,11 +33,11 @@ impl Session {
         self.tamper = Some(tamper);
     }
 
-    /// Takes note of those of the `Always` invariants that are broken now. They are named by their place in [`INVARIANTS`].
+    /// Takes note of those of the `Always` invariants that are broken now. They are named by their index in [`INVARIANTS`].
     pub fn judge_those(&mut self, which: impl Fn(usize) -> bool) {
         let record = self.log.len().checked_sub(1);
-        for (place, invariant) in INVARIANTS.iter().enumerate() {
-            if invariant.kind != Kind::Always || !which(place) || self.breach(invariant.id).is_some() {
+        for (index, invariant) in INVARIANTS.iter().enumerate() {
+            if invariant.kind != Kind::Always || !which(index) || self.breach(invariant.id).is_some() {
                 continue;
             }
             if let Err(explanation) = (invariant.judge)(&self.evidence()) {

@@ -1,24 +1,25 @@
 //! A run that ended with an answer: was it handed over, what did not work, and what the retries hid.
 
-use super::super::story::{Call, CallResult, Did, Story, outcome_of};
+use super::super::facts::{Call, CallResult, Did, RunFacts};
 use super::{Finding, flaky_of};
 use crate::base::text::{plural, preview};
 use crate::lab::mechanisms::Mechanism;
+use crate::log::trace::RecordedError;
 use crate::record::FailureKind;
 
 /// Why it ended, and what to change if nothing is wrong with how it did.
-pub(super) fn done(story: &Story, index: usize) -> Finding {
+pub(super) fn done(facts: &RunFacts, index: usize) -> Finding {
     let with_result = |fits: fn(&CallResult) -> bool| -> Vec<&Call> {
-        story.calls.iter().filter(|call| call.result.as_ref().is_some_and(fits)).collect()
+        facts.calls.iter().filter(|call| call.result.as_ref().is_some_and(fits)).collect()
     };
     let refused = with_result(|result| result.refused);
     let failed = with_result(|result| result.ok == Some(false) && !result.refused);
-    let handed_over = story.calls.iter().find(|call| call.is_hand_over());
+    let handed_over = facts.calls.iter().find(|call| call.is_hand_over());
     let mut records: Vec<usize> = vec![index];
     let cause = match (refused.first(), failed.last()) {
         (Some(call), _) => {
             let decision =
-                story.decisions.iter().rev().find(|decision| decision.tool == call.tool && decision.decision != "approved");
+                facts.decisions.iter().rev().find(|decision| decision.tool == call.tool && decision.decision != "approved");
             records.extend(call.records());
             let by = decision.and_then(|decision| decision.approver.as_deref()).unwrap_or("nobody named");
             match decision.map(|decision| decision.decision.as_str()) {
@@ -33,31 +34,31 @@ pub(super) fn done(story: &Story, index: usize) -> Finding {
         _ => None,
     };
     records.extend(handed_over.map(Call::records).into_iter().flatten());
-    let (spent, _) = story.spent();
-    let cost = format!("{} for {} USD", plural(story.model_calls.len(), "model call"), spent.usd());
+    let (spent, _) = facts.spent();
+    let cost = format!("{} for {} USD", plural(facts.model_calls.len(), "model call"), spent.usd());
     let (why, change) = match (handed_over, cause) {
         (Some(_), Some(cause)) => (
             format!("The run ended with an answer and was handed over to a person, because {cause}; {cost}."),
-            change_after(&refused, &failed, story),
+            change_after(&refused, &failed, facts),
         ),
         (Some(_), None) => (
             format!("The run ended with an answer and was handed over to a person; {cost}."),
             "If it should not have been, see what the model was told before it did that.".to_string(),
         ),
         (None, Some(cause)) => {
-            (format!("The run ended with an answer, although {cause}; {cost}."), change_after(&refused, &failed, story))
+            (format!("The run ended with an answer, although {cause}; {cost}."), change_after(&refused, &failed, facts))
         }
         (None, None) if !failed.is_empty() => {
             records.extend(failed.iter().filter_map(|call| call.result.as_ref()).map(|result| result.index));
             let calls = plural(failed.len(), "call");
             let why =
                 format!("The run ended with an answer, after {calls} of which the model had to hear that it failed; {cost}.");
-            (why, changes_after_failures(&failed, story))
+            (why, changes_after_failures(&failed, facts))
         }
-        (None, None) => (format!("The run ended with an answer; {cost}."), nothing(story)),
+        (None, None) => (format!("The run ended with an answer; {cost}."), nothing(facts)),
     };
     // Failures that a later attempt of the same call made good never reached the model.
-    let hidden: Vec<String> = flaky_of(story, Call::happened).into_iter().map(|tool| tool.sentence).collect();
+    let hidden: Vec<String> = flaky_of(facts, Call::happened).into_iter().map(|tool| tool.sentence).collect();
     if hidden.is_empty() || handed_over.is_some() || !refused.is_empty() {
         return (why, change, records);
     }
@@ -65,8 +66,8 @@ pub(super) fn done(story: &Story, index: usize) -> Finding {
 }
 
 /// A run that shows nothing to change. What a mechanism prevents need not be seen in the trace of a run without it.
-fn nothing(story: &Story) -> String {
-    let is_off = |mechanism: &Mechanism| !story.has_mechanism(mechanism.text().id);
+fn nothing(facts: &RunFacts) -> String {
+    let is_off = |mechanism: &Mechanism| !facts.has_mechanism(mechanism.text().id);
     let off: Vec<String> =
         Mechanism::ALL.into_iter().filter(is_off).map(|mechanism| format!("“{}”", mechanism.text().name)).collect();
     match off.len() {
@@ -76,17 +77,21 @@ fn nothing(story: &Story) -> String {
     }
 }
 
+fn recorded_error(call: &Call) -> Option<&RecordedError> {
+    call.result.as_ref()?.error.as_ref()
+}
+
 fn error_of(call: &Call) -> &str {
-    call.result.as_ref().and_then(|result| result.error.as_deref()).unwrap_or("it failed")
+    recorded_error(call).map_or("it failed", |error| &error.text)
 }
 
 /// Calls that failed for the same reason, and what helps.
-fn changes_after_failures(failed: &[&Call], story: &Story) -> String {
+fn changes_after_failures(failed: &[&Call], facts: &RunFacts) -> String {
     let was_sent = |call: &Call| call.events.iter().any(|event| matches!(event.what, Did::Sent { .. } | Did::Failed { .. }));
     // Without recorded intents it is not known which calls were sent.
-    let is_misfit = |call: &&&Call| story.has.intents && !was_sent(call) && call.fits != Some(true);
+    let is_misfit = |call: &&&Call| facts.has.intents && !was_sent(call) && call.fits != Some(true);
     let (misfits, others): (Vec<&Call>, Vec<&Call>) = failed.iter().copied().partition(|call| is_misfit(&call));
-    let is_refusal = |call: &&Call| outcome_of(error_of(call)) == FailureKind::Rejected;
+    let is_refusal = |call: &&Call| recorded_error(call).is_some_and(|error| error.kind() == FailureKind::Rejected);
     let (rejected, exhausted): (Vec<&Call>, Vec<&Call>) = others.into_iter().partition(is_refusal);
     let mut changes = Vec::new();
     if let Some(call) = misfits.last() {
@@ -98,7 +103,7 @@ fn changes_after_failures(failed: &[&Call], story: &Story) -> String {
     }
     if let Some(call) = rejected.last() {
         let error = error_of(call);
-        changes.push(if error.contains("has changed since it was read") {
+        changes.push(if recorded_error(call).is_some_and(RecordedError::is_stale_read) {
             format!("The service noticed that the world had changed, and {} did nothing: nothing has to change there.", call.tool)
         } else {
             format!("Mend what {} was asked: the service refused it ({}).", call.tool, preview(error, 120))
@@ -106,7 +111,7 @@ fn changes_after_failures(failed: &[&Call], story: &Story) -> String {
     }
     if let Some(call) = exhausted.last() {
         let what = format!("{} did not work ({})", call.tool, preview(error_of(call), 120));
-        changes.push(if story.has_mechanism(Mechanism::Retries.text().id) {
+        changes.push(if facts.has_mechanism(Mechanism::Retries.text().id) {
             format!("Mend the service, or allow more or longer waits: {what}, and the model had to plan again.")
         } else {
             format!(
@@ -118,12 +123,12 @@ fn changes_after_failures(failed: &[&Call], story: &Story) -> String {
     changes.join(" ")
 }
 
-fn change_after(refused: &[&Call], failed: &[&Call], story: &Story) -> String {
-    let is_policy = story
+fn change_after(refused: &[&Call], failed: &[&Call], facts: &RunFacts) -> String {
+    let is_policy = facts
         .decisions
         .iter()
         .any(|decision| decision.approver.as_deref().is_some_and(|approver| approver.starts_with("policy:deny")));
-    let expired = story.decisions.iter().any(|decision| decision.decision == "expired");
+    let expired = facts.decisions.iter().any(|decision| decision.decision == "expired");
     if is_policy {
         "Set up a person who can approve: with nobody there, everything irreversible is denied.".to_string()
     } else if expired {
@@ -131,6 +136,6 @@ fn change_after(refused: &[&Call], failed: &[&Call], story: &Story) -> String {
     } else if !refused.is_empty() {
         "A person’s no is an answer, not a fault: change what is proposed, not how often.".to_string()
     } else {
-        changes_after_failures(failed, story)
+        changes_after_failures(failed, facts)
     }
 }

@@ -1,37 +1,39 @@
 //! A run without an end: where it died, and what is in doubt.
 
-use super::super::story::{Call, Did, Event, Story};
+use super::super::facts::{Call, Did, Event, RunFacts};
 use super::{Finding, flaky};
 use crate::base::text::plural;
 use crate::lab::mechanisms::Mechanism;
+use crate::log::trace::CrashPoint;
 
-/// A finding's `why` behind the place, and its `change`.
+/// A finding's `why` after the place, and its `change`.
 type Reported = (String, String);
 
-pub(super) fn unfinished(story: &Story) -> Finding {
-    let last = story.records.last().copied().unwrap_or(0);
-    let kind = story.kinds.last().map_or("", String::as_str);
+pub(super) fn unfinished(facts: &RunFacts) -> Finding {
+    let last = facts.records.last().copied().unwrap_or(0);
+    let kind = facts.kinds.last().map_or("", String::as_str);
     let mut records = vec![last];
-    let crash = story.crashes.last().filter(|(index, _)| story.resumes.last().is_none_or(|(resume, _)| resume < index));
-    let place = match crash {
-        Some((index, at)) => {
+    let crash = facts.crashes.last().filter(|(index, _)| facts.resumes.last().is_none_or(|(resume, _)| resume < index));
+    let point = crash.map(|(_, at)| CrashPoint::from_label(at));
+    let place = match (crash, &point) {
+        (Some((index, _)), Some(point)) => {
             records.push(*index);
-            format!("The agent died {}", in_the_past(at))
+            format!("The agent died {}", point.told)
         }
-        None => {
-            let step = story.last_step.map_or_else(String::new, |step| format!(", in step {step}"));
+        _ => {
+            let step = facts.last_step.map_or_else(String::new, |step| format!(", in step {step}"));
             format!("The trace ends with record {last} ({kind}){step}")
         }
     };
-    let nothing_happened = crash.is_some_and(|(_, at)| is_before_effect(at));
-    let open = story.calls.iter().rev().find(|call| call.result.is_none() && !call.events.is_empty());
-    let (what, change) = if let Some((index, tool)) = &story.open_question {
+    let nothing_happened = point.is_some_and(|point| point.is_before_effect);
+    let open = facts.calls.iter().rev().find(|call| call.result.is_none() && !call.events.is_empty());
+    let (what, change) = if let Some((index, tool)) = &facts.open_question {
         records.push(*index);
-        question(story, tool, nothing_happened)
+        question(facts, tool, nothing_happened)
     } else if let Some(call) = open.filter(|call| call.is_in_doubt()) {
         records.extend(call.records());
-        call_in_doubt(story, call, nothing_happened)
-    } else if let Some(open) = &story.open_request {
+        call_in_doubt(facts, call, nothing_happened)
+    } else if let Some(open) = &facts.open_request {
         records.push(open.index);
         let cost = open.projected.map_or_else(|| "its cost".to_string(), |projected| format!("up to {} USD", projected.usd()));
         let what = if nothing_happened {
@@ -44,17 +46,17 @@ pub(super) fn unfinished(story: &Story) -> Finding {
         (what, "Resume it: what the call can have cost counts as spent, and the model is asked again.".to_string())
     } else if let Some(call) = open {
         records.extend(call.records());
-        between_attempts(story, call)
+        between_attempts(facts, call)
     } else {
         (
             ", and no `stop` follows.".to_string(),
             "Nothing is in doubt, so it can be resumed from its log and checkpoint.".to_string(),
         )
     };
-    (format!("{place}{what}"), two_writers(story).unwrap_or(change), records)
+    (format!("{place}{what}"), two_writers(facts).unwrap_or(change), records)
 }
 
-fn question(story: &Story, tool: &str, nothing_happened: bool) -> Reported {
+fn question(facts: &RunFacts, tool: &str, nothing_happened: bool) -> Reported {
     let what = if nothing_happened {
         format!("; the question about {tool} had not reached a person.")
     } else {
@@ -62,7 +64,7 @@ fn question(story: &Story, tool: &str, nothing_happened: bool) -> Reported {
     };
     let change = if nothing_happened {
         "Resume it: the question is put then."
-    } else if story.has_mechanism(Mechanism::DurableApprovals.text().id) {
+    } else if facts.has_mechanism(Mechanism::DurableApprovals.text().id) {
         "Answer it. Resume it if the agent is gone: question and answer are kept outside the agent, and nobody is asked twice."
     } else {
         "Answer it. If the agent is gone, the person is asked the same again: “Durable approvals”, which keeps question and answer outside the agent, was off."
@@ -70,7 +72,7 @@ fn question(story: &Story, tool: &str, nothing_happened: bool) -> Reported {
     (what, change.to_string())
 }
 
-fn call_in_doubt(story: &Story, call: &Call, nothing_happened: bool) -> Reported {
+fn call_in_doubt(facts: &RunFacts, call: &Call, nothing_happened: bool) -> Reported {
     let attempt = call.sent().len().max(1);
     let what = if nothing_happened {
         format!(
@@ -80,7 +82,7 @@ fn call_in_doubt(story: &Story, call: &Call, nothing_happened: bool) -> Reported
     } else {
         format!("; {} (attempt {attempt}) was sent and its outcome is not known, so it is in doubt.", call.tool)
     };
-    let change = match story.flags(&call.tool) {
+    let change = match facts.flags(&call.tool) {
         Some(flags) if flags.read_only => "Resume it: the call is sent again; it only reads.",
         Some(flags) if flags.repeatable => "Resume it: the call is sent again under the same key, which does nothing twice.",
         Some(flags) if flags.resent => {
@@ -95,13 +97,13 @@ fn call_in_doubt(story: &Story, call: &Call, nothing_happened: bool) -> Reported
 }
 
 /// A call about which nothing is in doubt: it waits for its first attempt, or for its next one.
-fn between_attempts(story: &Story, call: &Call) -> Reported {
+fn between_attempts(facts: &RunFacts, call: &Call) -> Reported {
     let decision = call.events.iter().rev().find_map(|event| match event.what {
-        Did::Decided(place) => story.decisions.get(place),
+        Did::Decided(place) => facts.decisions.get(place),
         _ => None,
     });
     let failures = call.events.iter().filter(|event| matches!(event.what, Did::Failed { .. })).count();
-    let flaky: Vec<String> = flaky(story).into_iter().map(|tool| tool.sentence).collect();
+    let flaky: Vec<String> = flaky(facts).into_iter().map(|tool| tool.sentence).collect();
     let nothing = format!("Nothing is in doubt, so it can be resumed. {}", flaky.join(" ")).trim_end().to_string();
     let what = match (call.events.last(), decision.map(|decision| decision.decision.as_str())) {
         (Some(Event { what: Did::Failed { .. }, .. }), _) => {
@@ -120,31 +122,10 @@ fn times(number: usize) -> String {
 }
 
 /// Where two agents have written one log, nobody can go on from it.
-fn two_writers(story: &Story) -> Option<String> {
+fn two_writers(facts: &RunFacts) -> Option<String> {
     let text = Mechanism::SingleWriter.text();
-    let is_torn = !story.gaps.is_empty() || !story.answered_again().is_empty();
-    (is_torn && !story.has_mechanism(text.id)).then(|| {
+    let is_torn = !facts.gaps.is_empty() || !facts.answered_again().is_empty();
+    (is_torn && !facts.has_mechanism(text.id)).then(|| {
         format!("It cannot simply be resumed: two agents wrote this log, and its records do not follow from one another; “{}” was off.", text.name)
     })
-}
-
-/// True if what was about to happen did not, as a crash's label says: `before the refund happens`. A record that was about to be
-/// written says nothing about the effect before it.
-fn is_before_effect(at: &str) -> bool {
-    at.starts_with("before ") && !at.contains("written down")
-}
-
-/// Where a crash was, told of afterwards: `before the refund happened`.
-pub(super) fn in_the_past(at: &str) -> String {
-    let Some(place) = at.strip_prefix("before ") else {
-        return at.to_string();
-    };
-    let (place, attempt) =
-        place.split_once(" (attempt ").map_or((place, String::new()), |(place, rest)| (place, format!(" (attempt {rest}")));
-    if let Some((subject, rest)) = place.rsplit_once(" is ") {
-        return format!("before {subject} was {rest}{attempt}");
-    }
-    let verbs = [("begins", "began"), ("ends", "ended"), ("happens", "happened"), ("runs", "ran")];
-    let past = verbs.iter().find_map(|(now, then)| Some(format!("{}{then}", place.strip_suffix(now)?)));
-    format!("before {}{attempt}", past.as_deref().unwrap_or(place))
 }

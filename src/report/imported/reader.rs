@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Form, ImportError, Line, MAX_BROKEN, MAX_RECORDS, RunSummary, Trace, TraceRow, form_of, refused, what_it_is};
+use super::{
+    Form, ImportError, Line, MAX_BROKEN, MAX_RECORDS, ReadLine, RunSummary, Trace, TraceRow, read_line, refused, what_it_is,
+};
+use crate::log::trace::Traces;
 use crate::record::Record;
 
-/// Reads a trace bit by bit, so that whoever waits can be told how far it is.
+/// Reads a trace bit by bit, so that a page can show how far it is.
 #[derive(Clone, Debug)]
 pub struct TraceReader {
     trace: Trace,
@@ -27,7 +30,7 @@ impl TraceReader {
     pub fn new(bytes: Arc<[u8]>) -> TraceReader {
         // A mark of byte order is no part of the first line.
         let start = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        let trace = Trace { bytes, lines: Vec::new(), runs: Vec::new(), start_ms: 0 };
+        let trace = Trace { bytes, lines: Vec::new(), runs: Vec::new(), traces: Traces::default(), start_ms: 0 };
         TraceReader { trace, broken: 0, first_broken: None, places: BTreeMap::new(), start, number: 0 }
     }
 
@@ -68,7 +71,7 @@ impl TraceReader {
             if self.trace.lines.len() == MAX_RECORDS {
                 return Err(refused(number, &format!("this is record {}; at most {MAX_RECORDS} are read", MAX_RECORDS + 1)));
             }
-            let (form, record, value) = form_of(line, length.is_none());
+            let ReadLine { form, record, value, run_id, entry } = read_line(line, length.is_none());
             if let Form::Broken(error) = &form {
                 self.broken += 1;
                 self.first_broken.get_or_insert_with(|| (number, error.to_string()));
@@ -76,6 +79,7 @@ impl TraceReader {
             if let Some(record) = &record {
                 self.count(record);
             }
+            self.trace.traces.push(run_id.as_deref(), &entry);
             self.trace.lines.push(Line { number, form, start, end });
             read(&self.trace, self.trace.lines.len() - 1, record, value);
         }

@@ -1,4 +1,4 @@
-//! The conversation as the conventions write messages, for who asks for content.
+//! The conversation as the conventions write messages, for exports that include content.
 
 use std::sync::Arc;
 

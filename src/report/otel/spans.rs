@@ -10,14 +10,16 @@ use super::write::{CLIENT, INTERNAL, Span, attribute, boolean, decimal, event, i
 use super::{Options, PROVIDER};
 use crate::base::money::PicoUsd;
 use crate::base::trace_context::{is_traceparent, span_id};
-use crate::record::{FailureCode, InDoubt, LlmCall, Record, RecordBody, Retry, Status, ToolCall};
+use crate::log::trace::{AttemptState, Outcome, Purpose, RecordedError, Role, Subject, Trace};
+use crate::record::{Decision, FailureCode, InDoubt, LlmCall, Record, RecordBody, Retry, Status, StopCause};
 use crate::report::mcp;
 
 /// The spans of a run, the root first, then in the order in which they began.
 pub fn spans_of(records: &[&Record], run_id: &str, options: &Options) -> Vec<Span> {
-    let mut builder = Builder::new(records, run_id, options);
-    for record in records {
-        builder.take(record);
+    let trace = Trace::of(records.iter().copied());
+    let mut builder = Builder::new(records, &trace, run_id, options);
+    for (record, role) in records.iter().zip(trace.roles()) {
+        builder.take(record, role);
     }
     builder.finish()
 }
@@ -25,21 +27,21 @@ pub fn spans_of(records: &[&Record], run_id: &str, options: &Options) -> Vec<Spa
 /// A call of the conversation that has begun and has no result.
 struct OpenCall {
     span: usize,
-    call_id: Option<Arc<str>>,
-    tool: Arc<str>,
-    attempts: u32,
-    /// When its agent died, if nobody has gone on with it.
+    /// Its place in the trace.
+    call: usize,
+    /// When its agent died, if no other has continued it.
     interrupted_ms: Option<u64>,
 }
 
 /// A request that is out.
 struct OpenAttempt {
     span: usize,
-    /// It asks whether an earlier one was executed.
-    is_lookup: bool,
+    /// Its place in the trace.
+    attempt: usize,
 }
 
 struct Builder<'a> {
+    trace: &'a Trace,
     run_id: &'a str,
     options: &'a Options<'a>,
     spans: Vec<Span>,
@@ -48,8 +50,6 @@ struct Builder<'a> {
     chat: Option<usize>,
     call: Option<OpenCall>,
     attempt: Option<OpenAttempt>,
-    /// Calls that the model has planned and that have not begun.
-    planned: Vec<ToolCall>,
     conversation: Conversation,
     output_reserve: Option<Value>,
     /// The last thing the model said that called for nothing more.
@@ -71,9 +71,10 @@ struct Totals {
 }
 
 impl<'a> Builder<'a> {
-    fn new(records: &[&Record], run_id: &'a str, options: &'a Options<'a>) -> Builder<'a> {
+    fn new(records: &[&Record], trace: &'a Trace, run_id: &'a str, options: &'a Options<'a>) -> Builder<'a> {
         let start_ms = records.first().map_or(0, |record| record.ts_ms);
         let mut builder = Builder {
+            trace,
             run_id,
             options,
             spans: Vec::new(),
@@ -82,7 +83,6 @@ impl<'a> Builder<'a> {
             chat: None,
             call: None,
             attempt: None,
-            planned: Vec::new(),
             conversation: Conversation::of(options.prompt),
             output_reserve: None,
             answer: None,
@@ -105,7 +105,7 @@ impl<'a> Builder<'a> {
         builder
     }
 
-    fn take(&mut self, record: &Record) {
+    fn take(&mut self, record: &Record, role: &Role) {
         // Whatever a clock did, no span ends before it begins.
         let before_ms = self.now_ms;
         self.now_ms = self.now_ms.max(record.ts_ms);
@@ -128,17 +128,17 @@ impl<'a> Builder<'a> {
                     self.retried(attempt.span, retry);
                 }
             }
-            RecordBody::ApprovalRequest { tool, approval_key, .. } => {
-                let call = self.call(record.step, tool, None);
-                self.end_attempt_by_what_follows(false);
+            RecordBody::ApprovalRequest { approval_key, .. } => {
+                let call = self.call(record.step, role);
+                self.end_attempt_by_what_follows();
                 let fields = vec![attribute("crashlab.approval.key", text(approval_key))];
                 self.note(call, "crashlab.approval_request", fields);
             }
-            RecordBody::Approval { tool, approval_key, decision, approver, note, reused, .. } => {
-                let call = self.call(record.step, tool, None);
+            RecordBody::Approval { approval_key, decision: Decision { status, approver, note }, reused, .. } => {
+                let call = self.call(record.step, role);
                 let mut fields = vec![
                     attribute("crashlab.approval.key", text(approval_key)),
-                    attribute("crashlab.approval.decision", text(decision.as_str())),
+                    attribute("crashlab.approval.decision", text(status.as_str())),
                     attribute("crashlab.approval.approver", text(approver)),
                     attribute("crashlab.approval.reused", boolean(*reused)),
                 ];
@@ -147,11 +147,9 @@ impl<'a> Builder<'a> {
                 }
                 self.note(call, "crashlab.approval", fields);
             }
-            RecordBody::ToolCall { .. } => self.take_tool_call(record),
-            RecordBody::ToolResult { tool, call_id, ok, result } => {
-                self.take_tool_result(record.step, tool, call_id, *ok, result);
-            }
-            RecordBody::Replan { reason } => {
+            RecordBody::ToolCall { .. } => self.take_tool_call(record, role),
+            RecordBody::ToolResult { call_id, result, .. } => self.take_tool_result(record.step, role, call_id, result),
+            RecordBody::Replan { reason, .. } => {
                 let content = self.options.includes_content;
                 let fields = content.then(|| attribute("crashlab.replan.reason", text(reason))).into_iter().collect();
                 self.note(0, "crashlab.replan", fields);
@@ -188,14 +186,20 @@ impl<'a> Builder<'a> {
                 }
                 self.note(0, "crashlab.resume", fields);
             }
-            RecordBody::Stop { status, explanation, .. } => {
+            RecordBody::Stop { status, cause, .. } => {
                 self.stopped = Some(*status);
                 if let Some(chat) = self.chat.take() {
-                    let error = explanation.get("error").and_then(Value::as_str).unwrap_or_default();
-                    self.end_failed(chat, code_of(error).unwrap_or("_OTHER"), error);
+                    let (code, error) = match cause {
+                        StopCause::ModelFailed { failure, attempt } => {
+                            let place = attempt.map_or(String::new(), |attempt| format!(", in attempt {attempt}"));
+                            (failure.code, format!("{failure}{place}"))
+                        }
+                        StopCause::Plain | StopCause::Budget { .. } | StopCause::Other(_) => (None, String::new()),
+                    };
+                    self.end_failed(chat, code.map_or("_OTHER", FailureCode::as_str), &error);
                 }
             }
-            RecordBody::Crash { at } => {
+            RecordBody::Crash { at, .. } => {
                 self.die(self.now_ms);
                 self.note(0, "crashlab.crash", vec![attribute("crashlab.crash.at", text(at))]);
             }
@@ -286,7 +290,6 @@ impl<'a> Builder<'a> {
             }
         };
         self.chat = None;
-        self.planned = call.tool_calls.to_vec();
         let output = self.conversation.assistant(step, call);
         let totals = &mut self.totals;
         totals.input_tokens += u128::from(call.input_tokens);
@@ -311,47 +314,49 @@ impl<'a> Builder<'a> {
 
     // --- The tools --------------------------------------------------------------------------------------------------------------
 
-    /// The call that a record is about: the one under way, or the next one.
-    fn call(&mut self, step: u32, tool: &Arc<str>, call_id: Option<&Arc<str>>) -> usize {
-        if let Some(open) = &mut self.call {
-            if call_id.is_none_or(|id| open.call_id.as_ref() == Some(id)) {
-                open.interrupted_ms = None;
-                return open.span;
-            }
-            self.leave_call();
+    /// The span of the call that a record is about: the one under way, or a new one.
+    fn call(&mut self, step: u32, role: &Role) -> usize {
+        let Subject::Call(number) = role.subject else {
+            return 0;
+        };
+        if let Some(open) = self.call.as_mut().filter(|open| open.call == number) {
+            open.interrupted_ms = None;
+            return open.span;
         }
-        let is_meant = |call: &ToolCall| call_id.map_or(call.name == *tool, |id| call.id == *id);
-        let planned = self.planned.iter().position(is_meant).map(|place| self.planned.remove(place));
-        let name = planned.as_ref().map_or(tool, |call| &call.name).clone();
-        let call_id = planned.as_ref().map(|call| call.id.clone()).or_else(|| call_id.cloned());
+        self.leave_call();
+        let call = &self.trace.calls[number];
         self.totals.calls += 1;
         let position = format!("execute_tool {}", self.totals.calls);
-        let index = self.open(format!("execute_tool {name}"), INTERNAL, &position, Some(0), None);
+        let index = self.open(format!("execute_tool {}", call.tool), INTERNAL, &position, Some(0), None);
         let span = &mut self.spans[index];
         span.set("gen_ai.operation.name", text("execute_tool"));
-        span.set("gen_ai.tool.name", text(&name));
+        span.set("gen_ai.tool.name", text(&call.tool));
         span.set("gen_ai.tool.type", text("function"));
-        if let Some(id) = &call_id {
+        if let Some(id) = &call.call_id {
             span.set("gen_ai.tool.call.id", text(id));
         }
         span.set("crashlab.step", integer(step));
-        if let Some(call) = planned.as_ref().filter(|_| self.options.includes_content) {
-            span.set("gen_ai.tool.call.arguments", text(&call.args.to_string()));
+        if let Some(args) = call.planned_args.as_ref().filter(|_| self.options.includes_content) {
+            span.set("gen_ai.tool.call.arguments", text(&args.to_string()));
         }
-        self.call = Some(OpenCall { span: index, call_id, tool: name, attempts: 0, interrupted_ms: None });
+        self.call = Some(OpenCall { span: index, call: number, interrupted_ms: None });
         index
     }
 
-    fn take_tool_call(&mut self, record: &Record) {
-        let RecordBody::ToolCall { tool, args, call_id, attempt, idempotency_key, traceparent } = &record.body else {
+    /// How often a call has been sent by now.
+    fn times_sent(&self, call: usize) -> usize {
+        let attempts = self.trace.calls[call].attempts.iter().filter_map(|place| self.trace.attempts.get(*place));
+        attempts.filter(|attempt| attempt.purpose == Purpose::Tool).count()
+    }
+
+    fn take_tool_call(&mut self, record: &Record, role: &Role) {
+        let (RecordBody::ToolCall { tool, args, attempt, idempotency_key, traceparent, .. }, Some(number)) =
+            (&record.body, role.attempt)
+        else {
             return;
         };
-        let call = self.call(record.step, tool, Some(call_id));
-        let is_lookup = self.call.as_ref().is_some_and(|open| open.tool != *tool);
-        self.end_attempt_by_what_follows(!is_lookup);
-        if let Some(open) = self.call.as_mut().filter(|_| !is_lookup) {
-            open.attempts += 1;
-        }
+        let call = self.call(record.step, role);
+        self.end_attempt_by_what_follows();
         self.totals.attempts += 1;
         let position = format!("tools/call {}", self.totals.attempts);
         let sent_as = is_traceparent(traceparent).then(|| traceparent[36..52].to_string());
@@ -366,51 +371,49 @@ impl<'a> Builder<'a> {
             span.set("gen_ai.tool.call.arguments", text(&args.to_string()));
             span.set("crashlab.tool.idempotency_key", text(idempotency_key));
         }
-        self.attempt = Some(OpenAttempt { span: index, is_lookup });
+        self.attempt = Some(OpenAttempt { span: index, attempt: number });
     }
 
     /// Some outcomes have no record: what comes next tells them.
-    fn end_attempt_by_what_follows(&mut self, it_is_sent_again: bool) {
-        match self.attempt.take() {
-            // A look-up that leads to sending again has answered: it was not executed.
-            Some(attempt) if attempt.is_lookup && it_is_sent_again => self.spans[attempt.span].end_ms = self.now_ms,
-            Some(attempt) if attempt.is_lookup => self.end_failed(attempt.span, "unresolved", ""),
-            Some(attempt) => self.end_failed(attempt.span, "unknown_outcome", ""),
-            None => {}
+    fn end_attempt_by_what_follows(&mut self) {
+        let Some(OpenAttempt { span, attempt }) = self.attempt.take() else {
+            return;
+        };
+        let attempt = &self.trace.attempts[attempt];
+        match (attempt.purpose, attempt.state()) {
+            (Purpose::LookUp, AttemptState::Closed) => self.spans[span].end_ms = self.now_ms,
+            (Purpose::LookUp, _) => self.end_failed(span, "unresolved", ""),
+            _ => self.end_failed(span, "unknown_outcome", ""),
         }
     }
 
-    fn take_tool_result(&mut self, step: u32, tool: &Arc<str>, call_id: &Arc<str>, ok: bool, result: &Value) {
-        let span = self.call(step, tool, Some(call_id));
-        let attempts = self.call.take().map_or(0, |open| open.attempts);
+    fn take_tool_result(&mut self, step: u32, role: &Role, call_id: &Arc<str>, result: &Value) {
+        let span = self.call(step, role);
+        let Some(OpenCall { call, .. }) = self.call.take() else {
+            return;
+        };
         let attempt = self.attempt.take();
         self.conversation.tool(step, call_id, result);
-        let is = |field: &str| result.get(field).is_some_and(|value| *value == true);
-        let outcome = match ok {
-            true => "ok",
-            false if is("denied") => "denied",
-            false if is("expired") => "expired",
-            false if is("in_doubt") => "in_doubt",
-            false => "failed",
-        };
+        let attempts = self.times_sent(call);
+        let outcome = self.trace.calls[call].outcome().unwrap_or(Outcome::Unstated);
         let error = result.get("error").and_then(Value::as_str).unwrap_or_default();
         let error_type = match outcome {
-            "ok" | "denied" | "expired" => None,
+            Outcome::Succeeded | Outcome::Denied | Outcome::Expired => None,
             _ if code_of(error).is_some() => code_of(error),
-            "in_doubt" => Some("in_doubt"),
+            Outcome::InDoubt => Some("in_doubt"),
             // It was refused before it was sent.
             _ if attempts == 0 => Some("invalid_call"),
             // The conventions' word for a tool that answers with an error.
             _ => Some("tool_error"),
         };
-        self.spans[span].set("crashlab.tool.attempts", integer(attempts));
-        self.spans[span].set("crashlab.tool.outcome", text(outcome));
+        self.spans[span].set("crashlab.tool.attempts", integer(attempts as u64));
+        self.spans[span].set("crashlab.tool.outcome", text(outcome.as_str()));
         for index in attempt.map(|attempt| attempt.span).into_iter().chain([span]) {
             match error_type {
                 Some(error_type) => self.end_failed(index, error_type, error),
                 None => self.spans[index].end_ms = self.now_ms,
             }
-            if ok && self.options.includes_content {
+            if outcome == Outcome::Succeeded && self.options.includes_content {
                 self.spans[index].set("gen_ai.tool.call.result", text(&result.to_string()));
             }
         }
@@ -454,11 +457,11 @@ impl<'a> Builder<'a> {
     }
 
     fn retried(&mut self, span: usize, retry: &Retry) {
-        self.end_failed(span, code_of(&retry.error).unwrap_or("_OTHER"), &retry.error);
+        self.end_failed(span, retry.failure.code.map_or("_OTHER", FailureCode::as_str), &retry.failure.to_text());
         self.spans[span].set("crashlab.retry.backoff_ms", integer(retry.backoff_ms));
     }
 
-    /// The agent died: what it had out ends there. A call of the conversation may be gone on with.
+    /// The agent died: what it had out ends there. A call of the conversation may be continued.
     fn die(&mut self, at_ms: u64) {
         let out = [self.attempt.take().map(|attempt| attempt.span), self.chat.take()];
         for span in out.into_iter().flatten() {
@@ -470,7 +473,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Ends the call under way, if there is one: nobody goes on with it.
+    /// Ends the call under way, if there is one: no agent continues it.
     fn leave_call(&mut self) {
         let Some(call) = self.call.take() else {
             return;
@@ -482,13 +485,14 @@ impl<'a> Builder<'a> {
             span.end_ms = end_ms.max(span.start_ms);
             span.fail("crashed");
         }
+        let attempts = self.times_sent(call.call);
         let span = &mut self.spans[call.span];
-        span.set("crashlab.tool.attempts", integer(call.attempts));
+        span.set("crashlab.tool.attempts", integer(attempts as u64));
         span.set("crashlab.tool.outcome", text("crashed"));
     }
 }
 
 /// The code at the front of an error's text.
 fn code_of(error: &str) -> Option<&'static str> {
-    FailureCode::of_error(error).map(FailureCode::as_str)
+    RecordedError::from_text(error).code.map(FailureCode::as_str)
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use effect::{effect_in_flight, place_of};
-pub use record::{RecordView, lone_record_view, record_detail, record_views};
+pub use record::{LogRows, RecordView, record_detail, record_view, record_views};
 pub use storage::{Snapshots, snapshots_view};
 
 use super::describe::clock;
@@ -39,7 +39,7 @@ pub struct HostFacts {
     pub log_bytes: usize,
 }
 
-/// How far whoever reads the views has read the lists that only grow. A view carries what comes after, so that a frame costs the
+/// How far a reader of the views has read the lists that only grow. A view carries what comes after, so that a frame costs the
 /// same late in a run as early.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known {
@@ -180,7 +180,7 @@ fn invariant_views(session: &Session, half_step: &HalfStep, is_over: bool) -> Va
             ("explanation", explanation.into()),
         ])
     };
-    INVARIANTS.iter().map(view).collect()
+    INVARIANTS.iter().filter(|invariant| (invariant.concerns)(session.scenario())).map(view).collect()
 }
 
 fn start_ms(session: &Session) -> u64 {

@@ -9,7 +9,8 @@ use crate::base::json::pretty;
 use crate::lab::ledger::Row;
 use crate::lab::session::Session;
 use crate::log::checkpoint;
-use crate::record::{Record, RecordBody, ToolCall, object, seconds};
+use crate::log::trace::{Closed, Entry, Lane, Role, Span, Subject, Trace};
+use crate::record::{Record, RecordBody, object, seconds};
 use crate::report::describe::{Tone, clock, line, tone};
 use crate::report::diff::{Change, changes};
 
@@ -36,6 +37,14 @@ pub struct RecordView {
     pub text: String,
     /// How it is meant.
     pub tone: Tone,
+    /// Where it stands in the timeline.
+    pub lane: Lane,
+    /// The first of the neighbouring records about the same call: this one, if it begins such a group or stands alone.
+    pub group: usize,
+    /// What begins with it.
+    pub opens: Option<Span>,
+    /// What ends with it.
+    pub closes: Vec<Closed>,
     /// The line itself.
     pub line: String,
 }
@@ -54,6 +63,10 @@ impl RecordView {
             ("attempt", self.attempt.into()),
             ("text", self.text.as_str().into()),
             ("tone", self.tone.as_str().into()),
+            ("lane", self.lane.as_str().into()),
+            ("group", self.group.into()),
+            ("opens", self.opens.map(Span::as_str).into()),
+            ("closes", self.closes.iter().map(closed_json).collect()),
             ("line", self.line.as_str().into()),
         ])
     }
@@ -65,36 +78,70 @@ impl Serialize for RecordView {
     }
 }
 
-/// The records of a log from a place on, as the list shows them: each a `RecordView`.
+fn closed_json(closed: &Closed) -> Value {
+    object([("from", closed.from.into()), ("span", closed.span.as_str().into())])
+}
+
+/// A log that grows, as the list shows it. What has been read is not read again.
+#[derive(Clone, Debug, Default)]
+pub struct LogRows {
+    trace: Trace,
+    newest: Option<Arc<Record>>,
+}
+
+impl LogRows {
+    /// The records from a place of the log on.
+    pub fn views(&mut self, log: &[Arc<Record>], from: usize) -> Vec<RecordView> {
+        self.read(log);
+        (from..log.len()).filter_map(|index| self.view(log, index)).collect()
+    }
+
+    fn read(&mut self, log: &[Arc<Record>]) {
+        let known = self.trace.roles().len();
+        // A resume can leave a torn record out, and another tab can have written a longer log.
+        if known.checked_sub(1).is_some_and(|newest| log.get(newest) != self.newest.as_ref()) {
+            *self = LogRows::default();
+        }
+        for (index, record) in log.iter().enumerate().skip(self.trace.roles().len()) {
+            self.trace.push(index, &Entry::of(record));
+        }
+        self.newest = log.last().cloned();
+    }
+
+    fn view(&self, log: &[Arc<Record>], index: usize) -> Option<RecordView> {
+        let (record, role) = (log.get(index)?, self.trace.roles().get(index)?);
+        let at_ms = record.ts_ms.saturating_sub(log.first()?.ts_ms);
+        Some(RecordView { at_ms, ..record_view(record, record.to_line(), role, &self.trace) })
+    }
+}
+
+/// The records of a log from a place on, as the list shows them.
 pub fn record_views(log: &[Arc<Record>], from: usize) -> Vec<RecordView> {
-    (from..log.len()).filter_map(|index| record_view(log, index)).collect()
+    LogRows::default().views(log, from)
 }
 
-fn record_view(log: &[Arc<Record>], index: usize) -> Option<RecordView> {
-    let record = log.get(index)?;
-    let start_ms = log.first()?.ts_ms;
-    Some(RecordView {
-        index,
-        at_ms: record.ts_ms.saturating_sub(start_ms),
-        call_id: call_of(log, index).map(|call_id| call_id.to_string()),
-        ..lone_record_view(record, record.to_line())
-    })
-}
-
-/// A record that stands alone, with the line that it was read from.
-pub fn lone_record_view(record: &Arc<Record>, line_read: String) -> RecordView {
+/// A record with the line that it was read from, its part in the run, and the run.
+pub fn record_view(record: &Record, line_read: String, role: &Role, trace: &Trace) -> RecordView {
     let (tool, attempt) = subject(&record.body);
+    let call = match role.subject {
+        Subject::Call(place) => trace.calls.get(place),
+        Subject::Run | Subject::Model => None,
+    };
     RecordView {
-        index: 0,
+        index: role.record,
         step: record.step,
         r#type: record.body.kind().to_string(),
         at_ms: 0,
         clock: clock(record.ts_ms),
         tool: tool.map(|tool| tool.to_string()),
-        call_id: call_of(std::slice::from_ref(record), 0).map(|call_id| call_id.to_string()),
+        call_id: call.and_then(|call| call.call_id.as_ref()).map(|call_id| call_id.to_string()),
         attempt,
         text: line(record),
         tone: tone(record),
+        lane: role.lane,
+        group: role.group,
+        opens: role.opens,
+        closes: role.closes.clone(),
         line: line_read,
     }
 }
@@ -104,7 +151,7 @@ fn subject(body: &RecordBody) -> (Option<&Arc<str>>, Option<u32>) {
     match body {
         RecordBody::LlmRequest { attempt, .. } => (None, Some(*attempt)),
         RecordBody::LlmRetry(retry) => (None, Some(retry.attempt)),
-        RecordBody::ToolRetry { tool, retry } => (Some(tool), Some(retry.attempt)),
+        RecordBody::ToolRetry { tool, retry, .. } => (Some(tool), Some(retry.attempt)),
         RecordBody::ApprovalRequest { tool, .. } | RecordBody::Approval { tool, .. } | RecordBody::ToolResult { tool, .. } => {
             (Some(tool), None)
         }
@@ -121,43 +168,11 @@ fn subject(body: &RecordBody) -> (Option<&Arc<str>>, Option<u32>) {
     }
 }
 
-/// The call that a record belongs to. Where the record does not name it, what stands before does: a retry repeats the call that was
-/// made last; a question is about the first call of the turn with its tool and arguments that has no result yet; and a new plan
-/// follows from the result before it.
-fn call_of(log: &[Arc<Record>], index: usize) -> Option<&Arc<str>> {
-    let before = || log.iter().take(index).rev().map(|record| &record.body);
-    match &log.get(index)?.body {
-        RecordBody::ToolCall { call_id, .. } | RecordBody::ToolResult { call_id, .. } => Some(call_id),
-        RecordBody::ToolRetry { .. } => before().find_map(|body| match body {
-            RecordBody::ToolCall { call_id, .. } => Some(call_id),
-            _ => None,
-        }),
-        RecordBody::Replan { .. } => match before().next() {
-            Some(RecordBody::ToolResult { call_id, .. }) => Some(call_id),
-            _ => None,
-        },
-        RecordBody::ApprovalRequest { tool, args, .. } | RecordBody::Approval { tool, args, .. } => {
-            let mut answered = Vec::new();
-            for body in before() {
-                match body {
-                    RecordBody::ToolResult { call_id, .. } => answered.push(call_id),
-                    RecordBody::LlmCall(turn) => {
-                        let asks = |call: &&ToolCall| call.name == *tool && call.args == *args && !answered.contains(&&call.id);
-                        return turn.tool_calls.iter().find(asks).map(|call| &call.id);
-                    }
-                    _ => {}
-                }
-            }
-            None
-        }
-        _ => None,
-    }
-}
-
 /// A record with what it did: a `RecordDetail`; `None` if there is no such record.
-pub fn record_detail(session: &Session, index: usize) -> Option<Value> {
+pub fn record_detail(session: &Session, rows: &mut LogRows, index: usize) -> Option<Value> {
     let log = session.log();
-    let record = record_view(log, index)?;
+    rows.read(log);
+    let record = rows.view(log, index)?;
     let state_at = |count| session.run_at(count).map(|run| checkpoint::to_json(&run.state)).unwrap_or(Value::Null);
     let (before, after) = (state_at(index), state_at(index + 1));
     let caused = |(_, row): &(usize, &Arc<Row>)| row.record == Some(index as u64);

@@ -80,11 +80,7 @@ impl Lists {
                 let request = object([seq, record, ("tool", text(tool)), ("outcome", text(outcome)), ("ok", ok.into()), at_s]);
                 return self.requests.push(request);
             }
-            Entry::Voucher { voucher_id, customer_id, cents } => {
-                format!("Voucher {voucher_id} of {} for {customer_id}", money(*cents, DOLLARS))
-            }
-            Entry::Note { text } => text.to_string(),
-            Entry::Escalation { text } => format!("Handed over: {text}"),
+            Entry::Effect { text, .. } => text.to_string(),
             Entry::HandOver { status } => format!("The run was stopped by {status}. A colleague takes the ticket over."),
             Entry::ModelCall { .. } | Entry::Question { .. } | Entry::Decision { .. } | Entry::InboxLost => return,
         };
@@ -135,7 +131,7 @@ fn charge_views(world: &World) -> Value {
     charges.into()
 }
 
-/// The questions that were put or decided behind the known rows.
+/// The questions that were put or decided after the known rows.
 fn inbox_views(world: &World, at_s: impl Fn(u64) -> Value, known_rows: usize) -> Value {
     let decided_anew = |wanted: &str| {
         let mut news = world.rows().iter().skip(known_rows);

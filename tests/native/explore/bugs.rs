@@ -13,7 +13,7 @@ use crashlab::lab::invariants::INVARIANTS;
 use crashlab::lab::scenario::Scenario;
 use crashlab::lab::session::{Session, Setup};
 use crashlab::log::store::{Durable, MemoryStore, SavedSnapshot, Store, StoreError, Writer};
-use crashlab::record::{ApprovalStatus, Record, RecordBody, Retry};
+use crashlab::record::{ApprovalStatus, Record, RecordBody, RecordedFailure, Retry};
 use serde_json::json;
 use std::hash::Hash;
 
@@ -147,8 +147,8 @@ fn doubt_not_recorded(effect: &mut EffectKind) {
 /// A timeout of the model is written down as a refusal.
 fn unknown_taken_for_refused(effect: &mut EffectKind) {
     changed(effect, |body| {
-        if let RecordBody::LlmRetry(Retry { error, .. }) = body {
-            *error = "unavailable: 503".into();
+        if let RecordBody::LlmRetry(Retry { failure, .. }) = body {
+            *failure = RecordedFailure::parse("unavailable: 503");
         }
     });
 }
@@ -157,7 +157,7 @@ fn unknown_taken_for_refused(effect: &mut EffectKind) {
 fn denial_recorded_as_approval(effect: &mut EffectKind) {
     changed(effect, |body| {
         if let RecordBody::Approval { decision, .. } = body {
-            *decision = ApprovalStatus::Approved;
+            decision.status = ApprovalStatus::Approved;
         }
     });
 }

@@ -1,11 +1,10 @@
 //! Approval: items 8 to 15.
 
-use crashlab::agent::protocol::Decision;
 use crashlab::lab::inbox::DecisionRefused;
 use crashlab::lab::scenario::{Scenario, When};
 use crashlab::lab::session::{Session, SessionError, Setup, Tick};
 use crashlab::log::store::MemoryStore;
-use crashlab::record::{ApprovalStatus, Status};
+use crashlab::record::{ApprovalStatus, Decision, Status};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -191,7 +190,7 @@ fn f13_two_clicks_in_the_same_tick_are_one_decision_and_one_effect() {
         let (mut session, mut store) = interactive(&scenario("double-charge"));
         let key = next_question(&mut session, &mut store).unwrap();
         session.decide(&key, first_click.clone()).unwrap();
-        let decided = if first_click.approved { ApprovalStatus::Approved } else { ApprovalStatus::Denied };
+        let decided = first_click.status;
         let refused = Err(SessionError::Decision(DecisionRefused::AlreadyDecided(decided)));
         assert_eq!(session.decide(&key, second_click), refused);
         assert_eq!(next_question(&mut session, &mut store), None);

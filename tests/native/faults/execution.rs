@@ -341,7 +341,7 @@ fn f06_another_seed_and_other_mechanisms_are_named_too() {
     let of_seed = resumed_with(|setup| setup.seed = 2);
     assert!(of_seed.starts_with("the seed has changed since the run began: recorded is 1, now it is 2."), "{of_seed}");
     let of_mechanisms = resumed_with(|setup| setup.mechanisms = setup.mechanisms.with(Mechanism::Journal, false));
-    assert!(of_mechanisms.starts_with("the set of mechanisms has changed"), "{of_mechanisms}");
+    assert!(of_mechanisms.starts_with("the mechanism `journal` has changed"), "{of_mechanisms}");
 }
 
 #[test]

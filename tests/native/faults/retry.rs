@@ -4,7 +4,7 @@ use crashlab::agent::protocol::{Answer, EffectKind};
 use crashlab::lab::scenario::When;
 use crashlab::lab::session::{Session, Setup};
 use crashlab::log::store::MemoryStore;
-use crashlab::record::{FailureCode, Record, RecordBody, Status};
+use crashlab::record::{FailureCode, QuestionKind, Record, RecordBody, Status};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -176,10 +176,16 @@ fn f19_time_that_passes_while_the_agent_is_dead_is_no_active_time() {
         }
         history.active_ms
     };
-    let crash = || RecordBody::Crash { at: "somewhere".into() };
+    let crash = || RecordBody::Crash { at: "somewhere".into(), point: None };
     let resume = || RecordBody::Resume { from_step: 0, checkpoint_generation: None, records_replayed: 0, in_doubt: None };
     let request = || RecordBody::LlmRequest { attempt: 1, projected: Default::default() };
-    let asked = || RecordBody::ApprovalRequest { tool: "t".into(), args: json!({}).into(), approval_key: "k".into() };
+    let asked = || RecordBody::ApprovalRequest {
+        kind: QuestionKind::MayRun,
+        call_id: None,
+        tool: "t".into(),
+        args: json!({}).into(),
+        approval_key: "k".into(),
+    };
     assert_eq!(history_of(&[(0, request()), (5, crash()), (HOUR_MS, resume()), (HOUR_MS + 7, request())]), 12);
     assert_eq!(history_of(&[(0, request()), (HOUR_MS, resume()), (HOUR_MS + 7, request())]), 7);
     // A person thinks for an hour, and the agent dies meanwhile.

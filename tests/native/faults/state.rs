@@ -69,7 +69,7 @@ fn f26_two_big_numbers_that_one_double_would_hold_are_two_actions() {
         .rows()
         .iter()
         .filter_map(|row| match row.entry {
-            Entry::Voucher { cents, .. } => Some(cents),
+            Entry::Effect { cents, .. } => cents,
             _ => None,
         })
         .collect();

@@ -214,7 +214,7 @@ fn print_messages(known: Option<&(Arc<Vec<Arc<Message>>>, Fingerprint)>, message
 fn hash_answer(answer: &Answer, out: &mut Fingerprint) {
     answer.as_str().hash(out);
     match answer {
-        Answer::Durable | Answer::Saved { .. } | Answer::TimeHasCome | Answer::Expired => {}
+        Answer::Durable | Answer::Saved { .. } | Answer::TimeHasCome => {}
         Answer::StorageFailed { message } => message.hash(out),
         Answer::Fenced { owner_epoch } => owner_epoch.hash(out),
         Answer::Completion(said) => {

@@ -3,18 +3,15 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::scope::{Counters, Scope};
 use crate::agent::fingerprint::hash_value;
-use crate::agent::run::{History, is_unknown};
+use crate::agent::run::History;
 use crate::agent::state::{AgentState, Message};
 use crate::lab::explore::fingerprint::Fingerprint;
 use crate::lab::ledger::{Entry, Row};
-use crate::lab::mechanisms::Mechanism;
 use crate::lab::session::Session;
 use crate::lab::world::is_counted;
-use crate::record::{InDoubt, Record, RecordBody};
+use crate::record::{InDoubt, Record, RecordBody, StopCause};
 
 /// Taken in row by row and record by record, so that no step has to look at the whole of them again.
 #[derive(Clone)]
@@ -114,8 +111,8 @@ impl Memo {
                 // The first one is what a repeated request is answered with, and what an approval is used up by.
                 self.take_request(row, session);
                 let is_first = || {
-                    // Where services do not recognise a repeated request, each is one of its own.
-                    if !session.mechanisms().has(Mechanism::Idempotency) {
+                    // Where the service does not recognise a repeated request, each is one of its own.
+                    if !world.recognises_key_of(tool) {
                         return true;
                     }
                     let first = world.executed(tool, key).map(|(_, first)| first);
@@ -130,9 +127,7 @@ impl Memo {
                 row.entry.hash(&mut self.books);
             }
             Entry::Refund { .. }
-            | Entry::Voucher { .. }
-            | Entry::Note { .. }
-            | Entry::Escalation { .. }
+            | Entry::Effect { .. }
             | Entry::Decision { .. }
             | Entry::InboxLost
             | Entry::Mail { .. }
@@ -181,7 +176,7 @@ impl Memo {
                 self.has_news.1 = true;
             }
             RecordBody::LlmRetry(retry) => {
-                if let Some((cost, tokens)) = self.open.pop().filter(|_| is_unknown(&retry.error)) {
+                if let Some((cost, tokens)) = self.open.pop().filter(|_| retry.failure.may_have_run()) {
                     count(cost, tokens);
                 }
             }
@@ -191,13 +186,12 @@ impl Memo {
                     count(*cost, *tokens);
                 }
             }
-            RecordBody::Stop { explanation, .. } => {
-                let error = explanation.get("error").and_then(Value::as_str);
-                if error.is_some_and(|error| !is_unknown(error)) {
+            RecordBody::Stop { cause, .. } => {
+                if matches!(cause, StopCause::ModelFailed { .. }) && !cause.model_may_have_run() {
                     self.open.clear();
                 }
             }
-            RecordBody::ToolResult { tool, ok, result, .. } => {
+            RecordBody::ToolResult { tool, outcome, result, .. } => {
                 // The call is over: what the model will hear of it is decided. Not so where a call can be made again behind its result.
                 if !self.scope.log && session.scenario().second_writer.is_none() {
                     let most = session.scenario().retry.max_attempts;
@@ -208,7 +202,7 @@ impl Memo {
                         !is_over || is_heard_of
                     });
                 }
-                (record.step, tool, ok).hash(&mut self.told);
+                (record.step, tool, outcome).hash(&mut self.told);
                 hash_value(result, &mut self.told);
                 is_about_money = false;
                 self.has_news.1 = true;

@@ -73,8 +73,10 @@ pub(super) enum Reads {
 /// knows, [`Memo`] keeps what their later verdicts can depend on.
 pub(super) fn reads_of(id: &str) -> Option<Reads> {
     match id {
-        "refunded_once" | "refund_within_charge" | "approved_exactly" | "asked_once" | "told_the_truth" => Some(Reads::Rows),
-        "within_budget" | "blips_hidden" | "traced" | "ends" | "refund_happens" => Some(Reads::Rows),
+        "refunded_once" | "refund_within_charge" | "effect_at_most_once" | "approved_exactly" => Some(Reads::Rows),
+        "asked_once" | "told_the_truth" | "within_budget" | "blips_hidden" | "traced" | "ends" | "refund_happens" => {
+            Some(Reads::Rows)
+        }
         "spend_recorded" => Some(Reads::Spending),
         "step_paid_once" | "no_circles" => Some(Reads::Answers),
         "no_lockstep" => Some(Reads::Log),
