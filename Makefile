@@ -1,6 +1,6 @@
 # The front door: `make run` shows the page, `make check` and `make test` test it. All install what they miss first.
 .DEFAULT_GOAL := help
-.PHONY: help run check test build dist package size screenshots bench-viewer bench-explorer lint fmt clean
+.PHONY: help run check test build dist package size screenshots bench-viewer bench-explorer mutants lint fmt clean
 
 # The scripts run on Node, so this is the one thing that has to be asked for before them.
 NODE_OK = node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null \
@@ -46,6 +46,10 @@ bench-viewer: ## time to read, select and scroll traces of 10,000 and 100,000 re
 bench-explorer: ## states per second of the fault explorer, natively and in the page, and beside stateright
 	@$(NODE_OK)
 	@node scripts/bench-explorer.mjs
+
+mutants: ## change the core and the lab in some thousand ways, and see which no test notices (FILES=src/agent/run.rs, SHARD=0/20)
+	@$(NODE_OK)
+	@node scripts/mutants.mjs
 
 lint: ## check format, lints, documentation, types, and licences if cargo-deny is there
 	@$(NODE_OK)

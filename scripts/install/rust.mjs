@@ -7,6 +7,7 @@ import { capture, installer } from '../lib/process.mjs';
 
 const WASM_PACK = '0.15.1';
 const WASM_PACK_AT_LEAST = '0.13.0';
+const CARGO_MUTANTS = '27.1.0';
 
 /** The compiler, new enough, with the wasm32 target. Says what it installed, if anything. */
 export async function installRust() {
@@ -89,6 +90,13 @@ export async function installWasmPack() {
   return [await cargoInstall('wasm-pack', 'wasm-pack', WASM_PACK, ['--debug', '--locked'])];
 }
 
+/** What changes the program to see whether a test notices: always this version, as the list of changes is part of it. */
+export async function installMutants() {
+  const name = 'cargo-mutants';
+  if (await has(name, (found) => found === CARGO_MUTANTS, CARGO_MUTANTS)) return [];
+  return [await cargoInstall(name, name, CARGO_MUTANTS, 1, ['--locked'])];
+}
+
 async function has(program, accepts, version) {
   const bin = join(privateToolRoot(program, version), 'bin');
   if (existsSync(join(bin, program))) {
@@ -103,7 +111,8 @@ async function has(program, accepts, version) {
 async function cargoInstall(crate, program, version, flags) {
   await needLinker();
   const args = ['install', crate, '--version', version, ...flags];
-  if (which(program)) {
+  // Few need cargo-mutants, so it stays out of the way of what they have.
+  if (which(program) || program === 'cargo-mutants') {
     const privateRoot = privateToolRoot(program, version);
     args.push('--root', privateRoot);
     preferOnPath(join(privateRoot, 'bin'));

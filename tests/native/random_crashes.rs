@@ -1,7 +1,6 @@
 //! Random schedules of crashes and faults. The seed is printed first; a schedule that fails becomes a scenario of its own.
 
 use crashlab::agent::protocol::EffectKind;
-use crashlab::base::hash::mix;
 use crashlab::lab::faults::FaultKind;
 use crashlab::lab::invariants::{INVARIANTS, Kind};
 use crashlab::lab::mechanisms::Mechanisms;
@@ -10,21 +9,8 @@ use crashlab::lab::session::{Session, Setup, Tick};
 use crashlab::record::Status;
 use std::sync::Arc;
 
+use crate::lots::Lots;
 use crate::support::{TextStore, all_scenarios, assert_counts_its_spending, books, scenario, tally};
-
-/// SplitMix64.
-struct Lots(u64);
-
-impl Lots {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(1);
-        mix(self.0) % bound
-    }
-
-    fn one_in(&mut self, times: u64) -> bool {
-        self.below(times) == 0
-    }
-}
 
 fn fault(lots: &mut Lots) -> FaultKind {
     let retry_after = ["0", "3", "soon", "90", "4000"][lots.below(5) as usize].to_string();

@@ -97,3 +97,62 @@ fn a_branch_has_a_name_of_its_own() {
     let branch = Setup { branch: 1, ..setup() };
     assert_ne!(branch.run_id(), setup().run_id());
 }
+
+#[test]
+fn what_cannot_be_done_to_a_run_is_refused_with_its_place() {
+    let at = |half_step: u64, kind: CommandKind| Command { half_step, kind };
+    let decide = || CommandKind::Decide { approved: true, approver: "maya".into(), note: None };
+    let told = |commands: &[Command]| {
+        let (mut session, mut store) = started();
+        replay(&mut session, &mut store, commands, Until::HalfStep(40)).map(|done| done.len())
+    };
+    let place = |commands: &[Command]| match told(commands) {
+        Err(Misfit::Command { index, .. }) => index,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(told(&[]), Ok(0));
+    for dies in [CommandKind::Crash, CommandKind::KillUnrecorded] {
+        assert_eq!(told(&[at(9, dies.clone()), at(10, CommandKind::Resume)]), Ok(2));
+        for again in [CommandKind::Crash, CommandKind::KillUnrecorded] {
+            assert_eq!(place(&[at(9, dies.clone()), at(10, again)]), 1, "nobody is there to be killed");
+        }
+        assert_eq!(place(&[at(9, dies.clone()), at(12, CommandKind::Resume)]), 1, "time stands still without an agent");
+    }
+    assert_eq!(place(&[at(9, CommandKind::Resume)]), 0, "the agent lives");
+    assert_eq!(place(&[at(9, decide())]), 0, "nothing was asked");
+    assert_eq!(
+        place(&[at(9, CommandKind::Crash), at(10, CommandKind::Resume), at(8, CommandKind::Crash)]),
+        2,
+        "its time is over"
+    );
+}
+
+#[test]
+fn a_run_that_is_over_cannot_be_killed_any_more() {
+    for kill in
+        [(|session, store| session.crash(store)) as fn(&mut Session, &mut MemoryStore), |session, _| session.kill_unrecorded()]
+    {
+        let (mut session, mut store) = started();
+        session.answer_by_script();
+        session.run_to_end(&mut store).unwrap();
+        let (status, length, now_ms) = (session.status(), session.log().len(), session.now_ms());
+        assert!(status.is_some());
+        kill(&mut session, &mut store);
+        assert_eq!((session.status(), session.log().len(), session.now_ms()), (status, length, now_ms));
+        assert_eq!(Some(session.tick(&mut store)), status.map(|status| Tick::Stopped { status }));
+    }
+}
+
+#[test]
+fn an_agent_that_vanished_cannot_vanish_again() {
+    let (mut session, mut store) = started();
+    for _ in 0..9 {
+        session.tick(&mut store);
+    }
+    session.arm(40, crashlab::lab::scenario::When::Before);
+    session.crash(&mut store);
+    let (armed, now_ms) = (session.armed(), session.now_ms());
+    assert!(armed.is_some());
+    session.kill_unrecorded();
+    assert_eq!((session.armed(), session.now_ms()), (armed, now_ms), "nobody was there");
+}

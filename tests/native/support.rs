@@ -638,12 +638,17 @@ impl Bench {
         assert!(self.agent.is_over());
     }
 
-    /// The agent dies here, and a new one takes over.
-    pub fn dies_and_resumes(&mut self) -> &mut Bench {
+    /// The agent dies here, and a new one stands where it stood.
+    pub fn dies(&mut self) -> &mut Bench {
         self.writer.epoch = self.store.take_over().unwrap();
         self.agent = recover(self.config.clone(), &self.store.read(), self.now_ms).unwrap();
         self.out = None;
-        self.writes(&["resume"])
+        self
+    }
+
+    /// The agent dies here, and a new one takes over.
+    pub fn dies_and_resumes(&mut self) -> &mut Bench {
+        self.dies().writes(&["resume"])
     }
 
     /// The newest record.
