@@ -517,6 +517,7 @@ export interface RecordBase {
 
 export interface RunStartRecord extends RecordBase {
   type: 'run_start';
+  format?: number;
   /** Name and digest of what is run. */
   scenario: string;
   /** Up to 64 bits: read it from the line if it has to be exact. */
@@ -562,6 +563,7 @@ export interface LlmCallRecord extends RecordBase {
 
 export interface LlmRetryRecord extends RecordBase {
   type: 'llm_retry';
+  code?: string;
   attempt: number;
   /** The failure's code, a colon, its message. */
   error: string;
@@ -572,6 +574,8 @@ export interface LlmRetryRecord extends RecordBase {
 
 export interface ToolRetryRecord extends RecordBase {
   type: 'tool_retry';
+  call_id?: string;
+  code?: string;
   tool: string;
   attempt: number;
   error: string;
@@ -582,6 +586,8 @@ export interface ToolRetryRecord extends RecordBase {
 /** Intent: a person is about to be asked. */
 export interface ApprovalRequestRecord extends RecordBase {
   type: 'approval_request';
+  kind?: 'may_run' | 'send_again';
+  call_id?: string;
   tool: string;
   args: Json;
   approval_key: string;
@@ -590,6 +596,8 @@ export interface ApprovalRequestRecord extends RecordBase {
 /** Result: it was decided. */
 export interface ApprovalRecord extends RecordBase {
   type: 'approval';
+  kind?: 'may_run' | 'send_again';
+  call_id?: string;
   tool: string;
   args: Json;
   approval_key: string;
@@ -615,6 +623,7 @@ export interface ToolCallRecord extends RecordBase {
 /** Result: what the model will see of a call. */
 export interface ToolResultRecord extends RecordBase {
   type: 'tool_result';
+  code?: string;
   tool: string;
   call_id: string;
   ok: boolean;
@@ -625,6 +634,7 @@ export interface ToolResultRecord extends RecordBase {
 
 export interface ReplanRecord extends RecordBase {
   type: 'replan';
+  call_id?: string;
   reason: string;
 }
 
@@ -671,6 +681,8 @@ export type FinalStatus =
 
 export interface StopRecord extends RecordBase {
   type: 'stop';
+  code?: string;
+  attempt?: number;
   status: FinalStatus;
   /** USD; for the tokens' budget tokens. */
   used: number;
@@ -685,6 +697,7 @@ export interface StopRecord extends RecordBase {
 /** The lab has killed the agent here. A real crash writes nothing. */
 export interface CrashRecord extends RecordBase {
   type: 'crash';
+  point?: string;
   at: string;
 }
 
@@ -915,6 +928,8 @@ export type Effect =
   | {
       id: number;
       type: 'ask_approval';
+      kind: 'may_run' | 'send_again';
+      call_id: string;
       tool: string;
       args: Json;
       args_json: string;
