@@ -134,6 +134,16 @@ fn every_effect_and_every_answer_crosses_as_its_type_says() {
     assert_eq!((&stop["status"], &stop["final"]), (&json!("done"), &json!("Done.")));
     assert!(driver.agent.poll().unwrap().is_undefined());
 
+    // A call that may have been executed, of a tool whose service recognises no key.
+    let forgetful = config(|config| config["tools"][1]["annotations"]["idempotentHint"] = json!(false));
+    let mut driver = Driver::new(&mut types, &forgetful);
+    driver.expect("call_model", calls("send", "a"));
+    let first = driver.expect("ask_approval", json!({"type": "decided", "approved": true, "approver": "human:maya"}));
+    driver.expect("call_tool", json!({"type": "failed", "code": "timeout", "message": "no"}));
+    let second = driver.expect("ask_approval", json!({"type": "decided", "approved": false, "approver": "human:maya"}));
+    assert_eq!((&first["kind"], &second["kind"]), (&json!("may_run"), &json!("send_again")));
+    assert_eq!((&first["call_id"], &second["call_id"]), (&json!("c"), &json!("c")));
+
     // Without a caller; storage fails; another agent takes the run.
     let mut driver = Driver::new(&mut types, &config(|config| config["limits"]["max_steps"] = json!(1)));
     let start = driver.poll();

@@ -30,6 +30,13 @@ const NEVER_MET: [(&str, &str); 8] = [
     ("WorldView.requests[].record: null", "an agent calls behind its intent"),
 ];
 
+/// Logs of version 0.1.0, whose records lack what format 2 has added. Together they have every type of record that changed.
+const LOGS_OF_FORMAT_1: [&str; 3] = [
+    include_str!("../stored/v1/logs/budget.jsonl"),
+    include_str!("../stored/v1/logs/crash-resume.jsonl"),
+    include_str!("../stored/v1/logs/rate-limit.jsonl"),
+];
+
 /// A run under watch: everything that it gives is compared with the declarations.
 struct Watch<'a> {
     types: &'a mut Types,
@@ -208,6 +215,22 @@ async fn every_variant_crosses_as_its_type_says() {
         "done",
     )
     .await;
+
+    // A call that may have been executed, and the question whether to send it again.
+    run_to(
+        &mut types,
+        &with(|document| {
+            document["tools"] = json!({"issue_refund": {"idempotent": false}});
+            document["faults"] = json!([fault("issue_refund", json!([1]), "timeout_after")]);
+        }),
+        "done",
+    )
+    .await;
+
+    // What an earlier version wrote.
+    for line in LOGS_OF_FORMAT_1.iter().flat_map(|log| log.lines()) {
+        types.check("LogRecord", &JSON::parse(line).unwrap());
+    }
 
     // The model: fails and is called again, is not to be had, gives no usage.
     run_to(&mut types, &with(|document| document["faults"] = json!([fault("model", json!([1, 3]), "unavailable")])), "done")
