@@ -208,6 +208,26 @@ pub struct Divergence {
     pub found: String,
 }
 
+impl Divergence {
+    /// The mismatch of a record with the place in the step at which a run stands.
+    fn of(turn: &Turn, step: u32, record: &Record) -> Divergence {
+        let place = match turn {
+            Turn::Ready => "between two steps".to_string(),
+            Turn::Model(turn) => format!("in attempt {} of its model call", turn.attempt),
+            Turn::Tools(turn) => match turn.calls.get(turn.index) {
+                Some(call) => format!("at call {} ({})", call.id, call.name),
+                None => "behind its last call".to_string(),
+            },
+        };
+        let found = match &record.body {
+            RecordBody::ToolResult { tool, call_id, .. } => format!("a tool_result of {tool} for call {call_id}"),
+            RecordBody::ToolCall { tool, call_id, .. } => format!("a tool_call of {tool} for call {call_id}"),
+            body => format!("a record of type {}", body.kind()),
+        };
+        Divergence { expected: format!("in step {step} {place}"), found }
+    }
+}
+
 impl fmt::Display for Divergence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the log holds {}, but the run stood {}", self.found, self.expected)
@@ -335,30 +355,14 @@ impl Run {
     }
 
     fn divergence(&self, record: &Record) -> Divergence {
-        let place = match &self.turn {
-            Turn::Ready => "between two steps".to_string(),
-            Turn::Model(turn) => format!("in attempt {} of its model call", turn.attempt),
-            Turn::Tools(turn) => match turn.calls.get(turn.index) {
-                Some(call) => format!("at call {} ({})", call.id, call.name),
-                None => "behind its last call".to_string(),
-            },
-        };
-        let found = match &record.body {
-            RecordBody::ToolResult { tool, call_id, .. } => format!("a tool_result of {tool} for call {call_id}"),
-            RecordBody::ToolCall { tool, call_id, .. } => format!("a tool_call of {tool} for call {call_id}"),
-            body => format!("a record of type {}", body.kind()),
-        };
-        Divergence { expected: format!("in step {} {place}", self.state.step), found }
+        Divergence::of(&self.turn, self.state.step, record)
     }
 
     /// The calls under way, for a record that [`Run::is_continued_by`] has found to be about one of them.
     fn tools_turn(&mut self, record: &Record) -> Result<&mut ToolsTurn, Divergence> {
-        if !matches!(self.turn, Turn::Tools(_)) {
-            return Err(self.divergence(record));
-        }
         match &mut self.turn {
             Turn::Tools(turn) => Ok(turn),
-            Turn::Ready | Turn::Model(_) => Err(Divergence { expected: String::new(), found: String::new() }),
+            other @ (Turn::Ready | Turn::Model(_)) => Err(Divergence::of(other, self.state.step, record)),
         }
     }
 

@@ -132,8 +132,7 @@ fn read_answer(from: &Fields, saved: Option<SavedSnapshot>) -> Answer {
         }
         "failed" => {
             only(&["code", "message", "retry_after"]);
-            let word = from.str("code");
-            let code = FailureCode::ALL.into_iter().find(|code| code.as_str() == word).unwrap_or_else(|| {
+            let code = from.str("code").parse().unwrap_or_else(|_| {
                 from.note_wrong("code", &FailureCode::ALL.map(FailureCode::as_str).join(", "));
                 FailureCode::Malformed
             });

@@ -142,8 +142,7 @@ fn compare_with_start(config: &Config, records: &[Arc<Record>]) -> Result<(), Re
     }
     let all_on = |_: &str| Some(Value::from(true));
     let limits_now = config.limits_json();
-    let defaults = config.default_limits_json();
-    let default_limit = |key: &str| defaults.get(key).cloned();
+    let default_limit = |key: &str| config.default_limits_json().get(key).cloned();
     let different = difference(mechanisms, &config.mechanisms, all_on).map(|found| ("mechanism", found));
     match different.or_else(|| difference(limits, &limits_now, default_limit).map(|found| ("limit", found))) {
         Some((of, (key, recorded, now))) => Err(changed(&format!("{of} `{key}`"), recorded, now)),
@@ -154,6 +153,10 @@ fn compare_with_start(config: &Config, records: &[Arc<Record>]) -> Result<(), Re
 /// The first key whose values differ, and both values. A key that one side lacks has its default there: a run that began before there
 /// was such a key was run with it.
 fn difference(recorded: &Value, now: &Value, default: impl Fn(&str) -> Option<Value>) -> Option<(String, String, String)> {
+    // As it nearly always is, and a search resumes very often.
+    if recorded == now {
+        return None;
+    }
     let empty = Map::new();
     let (before, after) = (recorded.as_object().unwrap_or(&empty), now.as_object().unwrap_or(&empty));
     let value = |of: &Map<String, Value>, key: &str| of.get(key).cloned().or_else(|| default(key));

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     ApprovalStatus, Decision, FORMAT, InDoubt, LlmCall, QuestionKind, Record, RecordBody, RecordedFailure, Retry, Status,
-    StopCause, ToolCall, ToolOutcome,
+    StopCause, ToolCall, ToolOutcome, in_attempt,
 };
 use crate::base::hash::hash64;
 use crate::base::json::{Fields, ReadError, compact, parse, read};
@@ -87,9 +87,7 @@ impl RecordBody {
         };
         match self {
             RecordBody::RunStart { format: written, scenario, seed, mechanisms, limits, traceparent, tracestate } => {
-                if let Some(written) = since_2(Some((*written).into())).filter(|_| *written > 1) {
-                    put("format", written);
-                }
+                put_known(&mut put, "format", since_2(Some((*written).into())).filter(|_| *written > 1));
                 put("scenario", text(scenario));
                 put("seed", (*seed).into());
                 put("mechanisms", (**mechanisms).clone());
@@ -121,28 +119,14 @@ impl RecordBody {
             RecordBody::LlmRetry(retry) => retry.write(format, &mut put),
             RecordBody::ToolRetry { tool, call_id, retry } => {
                 put("tool", text(tool));
-                if let Some(call_id) = id(call_id) {
-                    put("call_id", call_id);
-                }
+                put_known(&mut put, "call_id", id(call_id));
                 retry.write(format, &mut put);
             }
             RecordBody::ApprovalRequest { kind, call_id, tool, args, approval_key } => {
-                if let Some(call_id) = id(call_id) {
-                    put("kind", kind.as_str().into());
-                    put("call_id", call_id);
-                }
-                put("tool", text(tool));
-                put("args", (**args).clone());
-                put("approval_key", text(approval_key));
+                write_question(*kind, id(call_id), (tool, args, approval_key), &mut put);
             }
             RecordBody::Approval { kind, call_id, tool, args, approval_key, decision, reused } => {
-                if let Some(call_id) = id(call_id) {
-                    put("kind", kind.as_str().into());
-                    put("call_id", call_id);
-                }
-                put("tool", text(tool));
-                put("args", (**args).clone());
-                put("approval_key", text(approval_key));
+                write_question(*kind, id(call_id), (tool, args, approval_key), &mut put);
                 put("decision", decision.status.as_str().into());
                 put("approver", text(&decision.approver));
                 put("note", decision.note.as_ref().map_or(Value::Null, text));
@@ -160,16 +144,12 @@ impl RecordBody {
                 put("tool", text(tool));
                 put("call_id", text(call_id));
                 put("ok", outcome.is_ok().into());
-                if let Some(code) = since_2(code.map(|code| code.as_str().into())) {
-                    put("code", code);
-                }
+                put_known(&mut put, "code", since_2(code.map(|code| code.as_str().into())));
                 put("result", (**result).clone());
                 put("preview", preview(&compact(result), 120).into());
             }
             RecordBody::Replan { call_id, reason } => {
-                if let Some(call_id) = id(call_id) {
-                    put("call_id", call_id);
-                }
+                put_known(&mut put, "call_id", id(call_id));
                 put("reason", text(reason));
             }
             RecordBody::Guard { guard, observed, limit } => {
@@ -194,9 +174,7 @@ impl RecordBody {
             }
             RecordBody::Crash { at, point } => {
                 put("at", text(at));
-                if let Some(point) = id(point) {
-                    put("point", point);
-                }
+                put_known(&mut put, "point", id(point));
             }
             RecordBody::Unknown { fields, .. } => {
                 for (key, value) in fields {
@@ -299,12 +277,33 @@ fn own_fields(from: &Fields, known: &[&str]) -> Map<String, Value> {
     own.map(|key| (key.to_string(), from.value(key).clone())).collect()
 }
 
+/// Writes a field that a record may lack.
+fn put_known(put: &mut impl FnMut(&str, Value), key: &str, value: Option<Value>) {
+    if let Some(value) = value {
+        put(key, value);
+    }
+}
+
+/// Writes what a question and its decision have in common. `about`: tool, arguments, and approval key.
+fn write_question(
+    kind: QuestionKind,
+    call_id: Option<Value>,
+    about: (&Arc<str>, &Arc<Value>, &Arc<str>),
+    put: &mut impl FnMut(&str, Value),
+) {
+    let (tool, args, approval_key) = about;
+    put_known(put, "kind", call_id.as_ref().map(|_| kind.as_str().into()));
+    put_known(put, "call_id", call_id);
+    put("tool", text(tool));
+    put("args", (**args).clone());
+    put("approval_key", text(approval_key));
+}
+
 impl Retry {
     fn write(&self, format: u32, put: &mut impl FnMut(&str, Value)) {
         put("attempt", self.attempt.into());
-        if let Some(code) = self.failure.code.filter(|_| format >= 2) {
-            put("code", code.as_str().into());
-        }
+        let code = self.failure.code.filter(|_| format >= 2);
+        put_known(put, "code", code.map(|code| code.as_str().into()));
         put("error", self.failure.to_text().into());
         put("backoff_s", seconds(self.backoff_ms));
         put("until", seconds(self.until_ms));
@@ -340,14 +339,11 @@ impl StopCause {
                 put("limit", limit.clone());
             }
             StopCause::ModelFailed { failure, attempt } => {
-                if let Some(code) = failure.code.filter(|_| format >= 2 && attempt.is_some()) {
-                    put("code", code.as_str().into());
-                }
-                if let Some(attempt) = attempt.filter(|_| format >= 2) {
-                    put("attempt", attempt.into());
-                }
-                let place = attempt.map_or(String::new(), |attempt| format!(", in attempt {attempt}"));
-                put("error", format!("{failure}{place}").into());
+                let attempt = attempt.filter(|_| format >= 2);
+                let code = failure.code.filter(|_| attempt.is_some());
+                put_known(put, "code", code.map(|code| code.as_str().into()));
+                put_known(put, "attempt", attempt.map(Value::from));
+                put_known(put, "error", self.error().map(Value::from));
             }
             StopCause::Other(fields) => fields.iter().for_each(|(key, value)| put(key, value.clone())),
         }
@@ -366,8 +362,7 @@ impl StopCause {
         let error = fields.get("error").and_then(Value::as_str);
         if let Some(error) = error.filter(|_| is_only(&["error", "code", "attempt"])) {
             let attempt = from.optional("attempt", Fields::u32);
-            let suffix = attempt.map_or(String::new(), |attempt| format!(", in attempt {attempt}"));
-            let failure = RecordedFailure::parse(error.strip_suffix(&suffix).unwrap_or(error));
+            let failure = RecordedFailure::parse(error.strip_suffix(&in_attempt(attempt)).unwrap_or(error));
             return StopCause::ModelFailed { failure, attempt };
         }
         StopCause::Other(fields)

@@ -252,10 +252,23 @@ pub enum StopCause {
 }
 
 impl StopCause {
+    /// Why the model could not be had, in the form of the `error` field: the failure, and in which attempt.
+    pub fn error(&self) -> Option<String> {
+        match self {
+            StopCause::ModelFailed { failure, attempt } => Some(format!("{failure}{}", in_attempt(*attempt))),
+            StopCause::Plain | StopCause::Budget { .. } | StopCause::Other(_) => None,
+        }
+    }
+
     /// True if the run stopped over a model call that may have been billed. No retry has counted it.
     pub fn model_may_have_run(&self) -> bool {
         matches!(self, StopCause::ModelFailed { failure, .. } if failure.may_have_run())
     }
+}
+
+/// How an `error` field ends that says its attempt.
+fn in_attempt(attempt: Option<u32>) -> String {
+    attempt.map_or(String::new(), |attempt| format!(", in attempt {attempt}"))
 }
 
 /// An intent whose result is not known.

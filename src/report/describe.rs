@@ -97,10 +97,7 @@ pub fn line(record: &Record) -> String {
             let explained = match cause {
                 StopCause::Plain => String::new(),
                 StopCause::Budget { next_call, limit } => format!(", next call {}, limit {}", compact(next_call), compact(limit)),
-                StopCause::ModelFailed { failure, attempt } => {
-                    let place = attempt.map_or(String::new(), |attempt| format!(", in attempt {attempt}"));
-                    format!(", error {}", compact(&Value::from(format!("{failure}{place}"))))
-                }
+                StopCause::ModelFailed { .. } => format!(", error {}", compact(&Value::from(cause.error()))),
                 StopCause::Other(fields) => {
                     fields.iter().map(|(key, value)| format!(", {} {}", key.replace('_', " "), compact(value))).collect()
                 }

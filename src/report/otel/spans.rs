@@ -189,13 +189,11 @@ impl<'a> Builder<'a> {
             RecordBody::Stop { status, cause, .. } => {
                 self.stopped = Some(*status);
                 if let Some(chat) = self.chat.take() {
-                    let (code, error) = match cause {
-                        StopCause::ModelFailed { failure, attempt } => {
-                            let place = attempt.map_or(String::new(), |attempt| format!(", in attempt {attempt}"));
-                            (failure.code, format!("{failure}{place}"))
-                        }
-                        StopCause::Plain | StopCause::Budget { .. } | StopCause::Other(_) => (None, String::new()),
+                    let code = match cause {
+                        StopCause::ModelFailed { failure, .. } => failure.code,
+                        StopCause::Plain | StopCause::Budget { .. } | StopCause::Other(_) => None,
                     };
+                    let error = cause.error().unwrap_or_default();
                     self.end_failed(chat, code.map_or("_OTHER", FailureCode::as_str), &error);
                 }
             }
