@@ -8,7 +8,7 @@ use super::recorded_text::question_kind;
 use super::{Lane, Outcome, RecordedError};
 use crate::base::json::{count, decimal};
 use crate::base::money::PicoUsd;
-use crate::record::{QuestionKind, Record, RecordBody, Retry, StopCause, ToolCall};
+use crate::record::{QuestionKind, Record, RecordBody, Retry, StopCause, ToolCall, ToolOutcome};
 
 /// A record, as far as it can be understood. What it does not say is `None`.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,7 +130,7 @@ fn of_body(body: &RecordBody) -> What {
         },
         RecordBody::ToolResult { tool, call_id, outcome: recorded, result, .. } => {
             let error = result.get("error").and_then(Value::as_str).map(RecordedError::from_text);
-            What::ToolResult(named(tool, None, Some(call_id)), outcome(Some(recorded.is_ok()), result), error)
+            What::ToolResult(named(tool, None, Some(call_id)), (*recorded).into(), error)
         }
         RecordBody::Replan { .. } => What::Replan,
         RecordBody::Guard { .. } => What::Guard,
@@ -198,14 +198,9 @@ pub fn read_result(value: &Value) -> (Value, Option<bool>) {
 }
 
 fn outcome(ok: Option<bool>, result: &Value) -> Outcome {
-    let is = |field: &str| result.get(field) == Some(&Value::Bool(true));
-    match ok {
-        Some(true) => Outcome::Succeeded,
-        _ if is("denied") => Outcome::Denied,
-        _ if is("expired") => Outcome::Expired,
-        _ if is("in_doubt") => Outcome::InDoubt,
-        Some(false) => Outcome::Failed,
-        None => Outcome::Unstated,
+    match (ok, ToolOutcome::of_result(ok.unwrap_or(false), result).into()) {
+        (None, Outcome::Failed) => Outcome::Unstated,
+        (_, outcome) => outcome,
     }
 }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::base::money::PicoUsd;
-use crate::record::QuestionKind;
+use crate::record::{QuestionKind, ToolOutcome};
 
 pub use entry::{Entry, Named, What, read_result};
 pub use recorded_text::{CrashPoint, ModelFailure, RecordedError, tells_of_a_refund};
@@ -107,6 +107,18 @@ pub enum Outcome {
     InDoubt,
     /// There is a result that does not say.
     Unstated,
+}
+
+impl From<ToolOutcome> for Outcome {
+    fn from(outcome: ToolOutcome) -> Outcome {
+        match outcome {
+            ToolOutcome::Ok => Outcome::Succeeded,
+            ToolOutcome::Failed { .. } => Outcome::Failed,
+            ToolOutcome::Denied => Outcome::Denied,
+            ToolOutcome::Expired => Outcome::Expired,
+            ToolOutcome::InDoubt { .. } => Outcome::InDoubt,
+        }
+    }
 }
 
 /// What an attempt is for.

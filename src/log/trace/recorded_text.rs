@@ -28,12 +28,6 @@ impl RecordedError {
         RecordedError { code: failure.code, text: failure.to_text().into() }
     }
 
-    /// What went wrong, without the code.
-    pub fn message(&self) -> &str {
-        let message = self.code.and_then(|code| self.text.strip_prefix(code.as_str()));
-        message.map_or(&self.text, |message| message.trim_start_matches(':').trim_start())
-    }
-
     /// What it says about the effect. Other programs write codes of HTTP, or words; an error that does not say is of unknown outcome.
     pub fn kind(&self) -> FailureKind {
         if let Some(code) = self.code {
