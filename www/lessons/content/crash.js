@@ -1,5 +1,5 @@
 import code from 'source:src/agent/run.rs#resume';
-import { plural } from '../../ui/format.js';
+import { ON_REFUNDS } from '../bets.js';
 import { AFTER_REFUND, diedAt, isArmedAt } from '../crash-points.js';
 
 /** The agent has died after the refund and before its answer. @param {import('../now.js').Now} now */
@@ -15,13 +15,7 @@ export default {
     'Priya was charged 288.00 USD twice, and the agent refunds the second charge. It dies at the worst of all moments: billing has paid, and the answer is still on its way. A new agent starts from what is in storage.',
   bet: {
     ask: 'How many refunds will there be when the new agent is through?',
-    of: (now) => now.world.refunds.length,
-    says: (figure) => plural(Number(figure), 'refund'),
-    options: [
-      { says: 'None', fits: (refunds) => refunds === 0 },
-      { says: 'One', fits: (refunds) => refunds === 1 },
-      { says: 'Two', fits: (refunds) => refunds === 2 },
-    ],
+    ...ON_REFUNDS,
   },
   acts: [
     {

@@ -1,5 +1,5 @@
 import code from 'source:src/agent/answers.rs#failed-call';
-import { plural } from '../../ui/format.js';
+import { ON_REFUNDS } from '../bets.js';
 
 /** @type {import('../types.js').Lesson} */
 export default {
@@ -11,13 +11,7 @@ export default {
     'A seed box was skipped in time and charged all the same: 42.50 USD have to go back. The agent sends the refund to billing and hears nothing for ten seconds. It sends the request again.',
   bet: {
     ask: 'How many refunds will stand in billing’s books?',
-    of: (now) => now.world.refunds.length,
-    says: (figure) => plural(Number(figure), 'refund'),
-    options: [
-      { says: 'None', fits: (refunds) => refunds === 0 },
-      { says: 'One', fits: (refunds) => refunds === 1 },
-      { says: 'Two', fits: (refunds) => refunds === 2 },
-    ],
+    ...ON_REFUNDS,
   },
   acts: [
     { say: 'Press **Run**, or [[Space]].', done: (now) => now.begun },
