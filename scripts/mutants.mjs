@@ -38,7 +38,7 @@ await main(async () => {
 /** Which changes are tried. */
 async function chosen() {
   const { FILES, SHARD, DIFF } = process.env;
-  const args = (FILES ?? '')
+  const args = (FILES ?? EXAMINED)
     .split(',')
     .filter(Boolean)
     .flatMap((file) => ['--file', file]);

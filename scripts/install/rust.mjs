@@ -94,7 +94,7 @@ export async function installWasmPack() {
 export async function installMutants() {
   const name = 'cargo-mutants';
   if (await has(name, (found) => found === CARGO_MUTANTS, CARGO_MUTANTS)) return [];
-  return [await cargoInstall(name, name, CARGO_MUTANTS, 1, ['--locked'])];
+  return [await cargoInstall(name, name, CARGO_MUTANTS, ['--locked'])];
 }
 
 async function has(program, accepts, version) {
